@@ -1,0 +1,1 @@
+"""The build of tabgrad: what stands behind each command of build.py."""

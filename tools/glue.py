@@ -1,0 +1,35 @@
+"""Mends the JavaScript that Emscripten writes for 64-bit memories.
+
+Emscripten 3.1.69 describes a 64-bit memory or table with the key `index`, which browsers
+read as nothing: they take the bounds for 32-bit ones, and refuse BigInts. The key that
+they know is `address`. Newer Emscriptens write it themselves, and then nothing is changed.
+"""
+
+import re
+
+from tools.shell import BuildError
+
+OLD_KEY = re.compile(r"""(?<![\w$])(["']?)index\1(\s*:\s*)(["'])i64\3""")
+NEW_KEY = re.compile(r"""(?<![\w$])(["']?)address\1\s*:\s*(["'])i64\2""")
+
+
+def mend(glue: str, expected: int, name: str) -> str:
+    """Return the glue with every 64-bit descriptor under the key that browsers know.
+
+    Args:
+        glue: the JavaScript module that Emscripten wrote.
+        expected: how many 64-bit descriptors it must hold, 0 for a 32-bit build.
+        name: the file, for the error.
+
+    Raises:
+        BuildError: another number of descriptors is there, so that this mending was
+            written for another glue than this one.
+    """
+    mended = OLD_KEY.sub(r"\1address\1\2\3i64\3", glue)
+    got = len(NEW_KEY.findall(mended))
+    if got != expected:
+        raise BuildError(
+            f"{name} holds {got} 64-bit descriptors (index or address: i64), wanted "
+            f"{expected}: read what this Emscripten writes, then change tools/engine.py"
+        )
+    return mended
