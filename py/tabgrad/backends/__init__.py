@@ -1,0 +1,1 @@
+"""What runs a plan: numpy, WebGPU or WASM, behind one contract."""

@@ -1,0 +1,104 @@
+"""Holds a backend to the references, op by op and case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tabgrad.backends.base import Backend
+from tabgrad.ops import Const, Op
+from tabgrad.ops.cases import case_call, case_inputs
+from tabgrad.plan import single_call_plan
+from tabgrad.tensors import Array
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far an output of one case is from its reference.
+
+    `ratio` is the largest error over what the contract allows; up to 1 passes. A
+    value that is not finite where the reference is gives infinity.
+    """
+
+    op: str
+    consts: Mapping[str, Const]
+    adds: bool
+    arg: str
+    ratio: float
+    worst_index: int
+    got: float
+    wanted: float
+
+    @property
+    def passes(self) -> bool:
+        """Whether the output is as near as the contract wants."""
+        return self.ratio <= 1.0
+
+    def __str__(self) -> str:
+        """Return op, case, worst index, got and wanted in one line."""
+        case = " ".join(f"{k}={v}" for k, v in self.consts.items())
+        return (
+            f"{self.op} [{case}{' +=' if self.adds else ''}] {self.arg}"
+            f"[{self.worst_index}]: got {self.got:.9g}, wanted {self.wanted:.9g}, "
+            f"{self.ratio:.3g} of the tolerance"
+        )
+
+
+async def check_case(
+    backend: Backend, op: Op, consts: Mapping[str, Const], adds: bool
+) -> list[Deviation]:
+    """Run one call on a backend and return the deviation of each output.
+
+    Args:
+        backend: a backend; its current plan is replaced.
+        op: what to run.
+        consts: a case of `ops.cases`.
+        adds: ask for `+=` on every output that allows it.
+    """
+    call, tensors = case_call(op, consts, adds)
+    inputs = case_inputs(op, consts)
+    names = [arg.name for arg in op.outputs]
+    await backend.prepare(single_call_plan(call, tensors))
+    got = await backend.run("op", 1, inputs, names)
+    wanted = reference_outputs(op, consts, inputs, call.adds)
+    return [
+        _deviation(op, consts, adds, name, got[name], wanted[name]) for name in names
+    ]
+
+
+def reference_outputs(
+    op: Op,
+    consts: Mapping[str, Const],
+    inputs: Mapping[str, Array],
+    adds: frozenset[str],
+) -> dict[str, Array]:
+    """Return the outputs of an op in float64, added to the old ones where asked."""
+    wide = {
+        k: v.astype(np.float64) if v.dtype == np.float32 else v
+        for k, v in inputs.items()
+    }
+    taken = {a.name: wide[a.name] for a in op.args if a.access != "write"}
+    with np.errstate(all="ignore"):
+        out = op.run_reference(taken, consts)
+    return {k: v + wide[k] if k in adds else v for k, v in out.items()}
+
+
+def _deviation(
+    op: Op,
+    consts: Mapping[str, Const],
+    adds: bool,
+    name: str,
+    got: Array,
+    wanted: Array,
+) -> Deviation:
+    g = got.reshape(-1).astype(np.float64)
+    w = np.asarray(wanted).reshape(-1).astype(np.float64)
+    allowed = op.tol.abs + op.tol.rel * float(np.abs(w).max(initial=0.0))
+    error = np.abs(g - w)
+    error[~np.isfinite(g)] = np.inf
+    at = int(error.argmax())
+    worst = float(error[at])
+    ratio = 0.0 if worst == 0 else worst / allowed if allowed > 0 else np.inf
+    return Deviation(op.name, consts, adds, name, ratio, at, float(g[at]), float(w[at]))

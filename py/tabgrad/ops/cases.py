@@ -1,0 +1,197 @@
+"""Test cases of every op: sizes at the edges of tiles, and inputs that make sense.
+
+Read by the tests of every backend and by the self-test at start-up.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+
+import numpy as np
+
+from tabgrad.config import CLIP_EPS, LAYERNORM_EPS
+from tabgrad.dims import resolve_shape
+from tabgrad.errors import PlanError
+from tabgrad.graph import Call
+from tabgrad.ops import OPS, Const, Op
+from tabgrad.ops.attention import attention_fwd
+from tabgrad.ops.xent import xent_fwd
+from tabgrad.tensors import Array, Tensor
+
+Consts = dict[str, Const]
+
+TILE = 8  # outputs a thread computes along each axis in the base matmuls
+WORKGROUP = 64
+EDGES = (1, TILE - 1, TILE, TILE + 1, 13, 2 * TILE)
+LONG_EDGES = (1, WORKGROUP - 1, WORKGROUP, WORKGROUP + 1, 1031)
+ROWS_PAST_ONE_DISPATCH = (65_535, 65_536, 65_537)
+
+
+def _matmuls() -> Iterable[Consts]:
+    yield from ({"M": m, "N": n, "K": 5} for m, n in product(EDGES, EDGES))
+    yield from ({"M": 9, "N": 10, "K": k} for k in EDGES)
+    yield {"M": 67, "N": 131, "K": 257}
+    yield {"M": 64, "N": 64, "K": 64}
+
+
+def _rows(letter: str) -> Iterable[Consts]:
+    yield from ({"R": r, letter: c} for r in (1, 5, 65) for c in (1, 2, 13, 48, 130))
+    yield {"R": 257, letter: 96}
+
+
+def _tall_rows(letter: str) -> Iterable[Consts]:
+    yield from _rows(letter)
+    # 5 wide: two nearly equal numbers would make rstd blow up rounding
+    yield from ({"R": r, letter: 5} for r in ROWS_PAST_ONE_DISPATCH)
+
+
+def _attention() -> Iterable[Consts]:
+    shapes = [(1, 1, 1, 1), (2, 3, 8, 4), (3, 2, 13, 5), (1, 1, 33, 16)]
+    shapes += [(2, 2, 17, 32), (1, 2, 9, 64), (1, 1, 5, 128), (2, 8, 64, 8)]
+    for batch, heads, time, depth in shapes:
+        yield {"R": batch * time, "C": heads * depth, "H": heads, "T": time}
+
+
+def _embed() -> Iterable[Consts]:
+    for batch, time, width, vocab in [(1, 1, 1, 1), (2, 5, 13, 3), (3, 8, 48, 256)]:
+        yield {"R": batch * time, "T": time, "C": width, "V": vocab}
+    yield {"R": 65_536, "T": 32, "C": 2, "V": 70_000}
+
+
+def _flat(**attrs: Const) -> Iterable[Consts]:
+    yield from ({"N": n, **attrs} for n in LONG_EDGES)
+
+
+def _adamw() -> Iterable[Consts]:
+    betas: Consts = {"BETA1": 0.9, "BETA2": 0.95, "ADAM_EPS": 1e-8}
+    for n in (*LONG_EDGES, 65_535 * WORKGROUP + 1):
+        yield {"N": n, "S": 3, "N_DECAY": n // 3, "WEIGHT_DECAY": 0.1, **betas}
+
+
+def _sqnorm() -> Iterable[Consts]:
+    for n in (*LONG_EDGES, 5000):
+        yield {"N": n, "P": 1024}
+    yield {"N": 100, "P": 7}
+
+
+def _clip() -> Iterable[Consts]:
+    for clip in (0.0, 0.5, 1e6):
+        yield from _flat(S=4, GRAD_CLIP=clip, CLIP_EPS=CLIP_EPS)
+
+
+def _batch() -> Iterable[Consts]:
+    for batch, time, n, steps in [(1, 1, 2, 1), (4, 7, 8, 3), (16, 64, 5000, 64)]:
+        yield {"R": batch * time, "B": batch, "N": n, "S": steps}
+
+
+def _with(cases: Iterable[Consts], **attrs: Const) -> Iterable[Consts]:
+    yield from ({**case, **attrs} for case in cases)
+
+
+_CASES: dict[str, Callable[[], Iterable[Consts]]] = {
+    "batch_fwd": _batch,
+    "step_advance": lambda: [{}],
+    "embed_fwd": _embed,
+    "embed_bwd": _embed,
+    "layernorm_fwd": lambda: _with(_tall_rows("C"), EPS=LAYERNORM_EPS),
+    "layernorm_bwd_x": lambda: _tall_rows("C"),
+    "layernorm_bwd_wb": lambda: _rows("C"),
+    "matmul_nn": _matmuls,
+    "matmul_nt": _matmuls,
+    "matmul_tn": _matmuls,
+    "linear_fwd": _matmuls,
+    "bias_bwd": lambda: ({"M": m, "N": n} for m in (1, 65) for n in LONG_EDGES),
+    "attention_fwd": _attention,
+    "attention_bwd": _attention,
+    "gelu_fwd": lambda: _rows("F"),
+    "gelu_bwd": lambda: _rows("F"),
+    "residual_fwd": lambda: _rows("C"),
+    "residual_bwd": lambda: _rows("C"),
+    "xent_fwd": lambda: _tall_rows("V"),
+    "xent_bwd": lambda: _tall_rows("V"),
+    "loss_mean": lambda: ({"R": r, "S": 5} for r in LONG_EDGES),
+    "sqnorm_fwd": _sqnorm,
+    "clip_scale": _clip,
+    "adamw_update": _adamw,
+}
+
+
+def op_cases(op_name: str) -> list[Consts]:
+    """Return the constants of every case of an op.
+
+    Raises:
+        PlanError: the op has no cases; an untested op is not allowed to exist.
+    """
+    if op_name not in _CASES:
+        raise PlanError(f"op {op_name} has no cases in ops/cases.py; add some")
+    return [dict(case) for case in _CASES[op_name]()]
+
+
+# GELU and its gradient at the points where exp or a branch may fail
+_GELU_POINTS = (0.0, -0.0, 0.66, -0.66, 5.6, -5.6, 10, -10, 20, 88, -88, 89, -500, 500)
+
+
+def case_inputs(op: Op, consts: Mapping[str, Const]) -> dict[str, Array]:
+    """Return an array for every argument of an op, outputs included.
+
+    Arrays are float32 or uint32, of order one, the same for the same case, and
+    consistent where an op needs it (`lse` belongs to its logits). Outputs hold
+    what was there before, which only `+=` may show.
+    """
+    rng = np.random.default_rng(zlib.crc32(repr((op.name, dict(consts))).encode()))
+    dims = {k: int(consts[k]) for k in op.dims}
+    arrays: dict[str, Array] = {}
+    for arg in op.args:
+        shape = resolve_shape(arg.axes, dims)
+        if arg.dtype == "u32":
+            high = _id_bound(arg.name, consts)
+            arrays[arg.name] = rng.integers(0, high, shape, np.uint32)
+        else:
+            arrays[arg.name] = rng.standard_normal(shape, np.float32)
+    _make_consistent(op, arrays, consts)
+    return arrays
+
+
+def _id_bound(name: str, consts: Mapping[str, Const]) -> int:
+    if name == "offsets":
+        return int(consts["N"] - consts["R"] // consts["B"])
+    if name == "index":
+        return int(consts.get("S", 1000))
+    return int(consts.get("V", 256))
+
+
+def _make_consistent(
+    op: Op, arrays: dict[str, Array], consts: Mapping[str, Const]
+) -> None:
+    for name in {"rstd", "partial", "scale"} & set(arrays):
+        arrays[name] = np.abs(arrays[name]) + np.float32(0.1)
+    if op.name == "xent_bwd":
+        arrays["lse"] = xent_fwd(arrays["logits"], arrays["targets"])[1]
+    if op.name == "attention_bwd":
+        heads, time = int(consts["H"]), int(consts["T"])
+        arrays["y"], arrays["lse"] = attention_fwd(arrays["qkv"], heads, time)
+    if op.name == "adamw_update":
+        arrays["v"] = np.abs(arrays["v"])
+        arrays["scalars"] = np.abs(arrays["scalars"]) * np.float32(0.1)
+    if op.name.startswith("gelu"):
+        flat = arrays["x"].reshape(-1)
+        points = np.array(_GELU_POINTS, np.float32)[: len(flat)]
+        flat[: len(points)] = points
+
+
+def case_call(
+    op: Op, consts: Mapping[str, Const], adds: bool
+) -> tuple[Call, dict[str, Tensor]]:
+    """Return a call of an op on tensors named after its arguments, all `io`."""
+    dims = {k: int(consts[k]) for k in op.dims}
+    tensors = {
+        arg.name: Tensor(arg.name, resolve_shape(arg.axes, dims), arg.dtype, "io")
+        for arg in op.args
+    }
+    wanted = frozenset(op.adds if adds else ())
+    values = {name: consts[name] for name in op.consts}
+    return Call(op, {a.name: a.name for a in op.args}, values, wanted), tensors
+
+

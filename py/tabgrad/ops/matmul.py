@@ -1,0 +1,110 @@
+"""The three matrix products, and the linear layer made of them.
+
+n is a plain operand and t a transposed one: nn is x w, nt is x w^T, tn is x^T w.
+The gradient of each is two of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tabgrad.ops.contract import Const, Op, Tol, Vjp
+from tabgrad.tensors import Array
+
+
+def _flops(d: Mapping[str, Const]) -> float:
+    return 2.0 * d["M"] * d["N"] * d["K"]
+
+
+# a dot product of K unit terms in float32 strays by about sqrt(K) half-ulps
+_TOL = Tol(rel=1e-5, abs=2e-5)
+
+
+def matmul_nn(x: Array, w: Array) -> Array:
+    """Return y = x w."""
+    return x @ w
+
+
+MATMUL_NN = Op(
+    "matmul_nn",
+    reads={"x": "M K", "w": "K N"},
+    writes={"y": "M N"},
+    reference=matmul_nn,
+    adds=("y",),
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+def matmul_nt(x: Array, w: Array) -> Array:
+    """Return y = x w^T."""
+    return x @ w.T
+
+
+MATMUL_NT = Op(
+    "matmul_nt",
+    reads={"x": "M K", "w": "N K"},
+    writes={"y": "M N"},
+    reference=matmul_nt,
+    vjp=(
+        Vjp("matmul_nn", x="dy", w="w", y="dx"),
+        Vjp("matmul_tn", x="dy", w="x", y="dw"),
+    ),
+    adds=("y",),
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+def matmul_tn(x: Array, w: Array) -> Array:
+    """Return y = x^T w."""
+    return x.T @ w
+
+
+MATMUL_TN = Op(
+    "matmul_tn",
+    reads={"x": "K M", "w": "K N"},
+    writes={"y": "M N"},
+    reference=matmul_tn,
+    adds=("y",),
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+def linear_fwd(x: Array, w: Array, b: Array) -> Array:
+    """Return y = x w + b."""
+    return x @ w + b
+
+
+LINEAR_FWD = Op(
+    "linear_fwd",
+    reads={"x": "M K", "w": "K N", "b": "N"},
+    writes={"y": "M N"},
+    reference=linear_fwd,
+    vjp=(
+        Vjp("matmul_nt", x="dy", w="w", y="dx"),
+        Vjp("matmul_tn", x="x", w="dy", y="dw"),
+        Vjp("bias_bwd"),
+    ),
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+def bias_bwd(dy: Array) -> Array:
+    """Return db = sum_r dy. Forward: y = x w + b."""
+    return dy.sum(axis=0)
+
+
+BIAS_BWD = Op(
+    "bias_bwd",
+    reads={"dy": "M N"},
+    writes={"db": "N"},
+    reference=bias_bwd,
+    adds=("db",),
+    flops=lambda d: d["M"] * d["N"],
+    tol=Tol(rel=2e-5, abs=1e-5),
+)
+
+OPS = (MATMUL_NN, MATMUL_NT, MATMUL_TN, LINEAR_FWD, BIAS_BWD)

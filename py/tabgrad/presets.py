@@ -1,0 +1,49 @@
+"""The preset ladder: each is a diff of the base config, with its size."""
+
+from __future__ import annotations
+
+from tabgrad.config import RunConfig
+from tabgrad.errors import ConfigError
+
+BASE = RunConfig()
+
+
+def _preset(
+    layers: int, heads: int, width: int, ctx: int, batch: int, steps: int
+) -> RunConfig:
+    return BASE.replace(
+        n_layer=layers,
+        n_head=heads,
+        n_embd=width,
+        block_size=ctx,
+        batch_size=batch,
+        steps=steps,
+    )
+
+
+DEFAULT_PRESET = "Small"
+
+# parameters = 258 C + T C + L (12 C^2 + 13 C)
+PRESETS: dict[str, RunConfig] = {
+    "Nano": _preset(1, 1, 32, 16, 8, 200),  # 21,472; for tests and phones
+    "Tiny": _preset(2, 3, 48, 32, 16, 2000),  # 70,464
+    "Small": _preset(3, 3, 96, 64, 16, 1500),  # 366,432
+    "Medium": _preset(4, 4, 128, 96, 16, 1000),  # 838,400
+    "Large": _preset(6, 6, 192, 128, 12, 600),  # 2,743,296
+    "XL": _preset(8, 8, 256, 128, 8, 400),  # 6,416,896
+    "Huge": _preset(12, 8, 256, 256, 8, 1500),  # 9,608,704
+    "Massive": _preset(14, 12, 384, 256, 4, 1000),  # 25,039,872
+    "Mega": _preset(14, 12, 384, 512, 2, 800),  # 25,138,176
+    "Behemoth": _preset(24, 20, 1280, 512, 1, 50),  # 473,244,160
+}
+
+
+def preset(name: str) -> RunConfig:
+    """Return a preset by name.
+
+    Raises:
+        ConfigError: there is no such preset.
+    """
+    if name not in PRESETS:
+        raise ConfigError(f"preset: got {name!r}, wanted {', '.join(PRESETS)}")
+    return PRESETS[name]

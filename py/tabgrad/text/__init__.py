@@ -1,0 +1,1 @@
+"""Text: tokenizers, the split, batches."""

@@ -1,0 +1,212 @@
+"""One loop for every backend: chunks of steps, evaluation, early stop."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabgrad.backends.base import Backend, Progress, no_progress
+from tabgrad.config import CHUNK_STEPS, RunConfig
+from tabgrad.errors import NonFiniteError
+from tabgrad.init import initial_weights
+from tabgrad.plan import NO_LIMIT, Plan, build_plan
+from tabgrad.tensors import Array
+from tabgrad.text.batches import eval_offsets, train_offsets
+from tabgrad.text.split import SplitText
+from tabgrad.train.schedule import learning_rate, step_scalars
+
+CHUNK_S = 0.1  # a chunk lasts about this long, so that Pause is felt at once
+_WRITE_FLOATS = 1 << 22  # weights are drawn and written in slices of 16 MiB
+
+
+@dataclass(frozen=True)
+class StepsDone:
+    """Results of consecutive steps; `step` counts from 1 and is the last one's."""
+
+    step: int
+    losses: list[float]
+    grad_norms: list[float]
+    lr: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Mean held-out loss after `step` steps."""
+
+    step: int
+    val_loss: float
+
+
+Event = StepsDone | Evaluated
+
+
+class Trainer:
+    """A run: config, text and backend; `step` counts the finished steps."""
+
+    def __init__(self, config: RunConfig, text: SplitText, backend: Backend) -> None:
+        """Make a run; nothing is allocated until `start`."""
+        self.config = config
+        self.text = text
+        self.backend = backend
+        self.step = 0
+        self.plan: Plan | None = None
+        self._stop_requested = False
+        self._step_s = CHUNK_S
+
+    async def start(
+        self, progress: Progress = no_progress, max_storage_bytes: int = NO_LIMIT
+    ) -> None:
+        """Plan, allocate, and write corpus and initial weights.
+
+        Raises:
+            PlanError: a tensor does not fit the device.
+            BackendError: the backend cannot start.
+        """
+        self.plan = build_plan(self.config, len(self.text.tokens), max_storage_bytes)
+        await self.backend.prepare(self.plan, progress)
+        await self.backend.write("io.corpus", self.text.tokens)
+        done = 0
+        for number, param in enumerate(self.plan.params):
+            for start in range(0, param.tensor.size, _WRITE_FLOATS):
+                count = min(_WRITE_FLOATS, param.tensor.size - start)
+                seed = self.config.train.seed
+                values = initial_weights(param, number, seed, start, count)
+                await self.backend.write(param.name, values, start)
+                done += count
+            progress("weights", done, self.plan.n_params)
+
+    def request_stop(self) -> None:
+        """Make `train` return after the steps that are under way."""
+        self._stop_requested = True
+
+    async def train(self, n_steps: int, emit: Callable[[Event], None]) -> None:
+        """Run `n_steps` more steps, or fewer after `request_stop`.
+
+        Raises:
+            NonFiniteError: a loss or gradient norm is not finite; the steps before
+                it have been emitted and `step` is the last good one.
+        """
+        self._stop_requested = False
+        goal, launched = self.step + n_steps, self.step
+        flying: deque[tuple[int, int, asyncio.Task[dict[str, Array]]]] = deque()
+        clock = time.perf_counter()
+        try:
+            while self.step < goal:
+                while len(flying) < self.backend.max_in_flight and launched < goal:
+                    if self._stop_requested or self._eval_due(launched):
+                        break
+                    count = self._chunk(launched, goal)
+                    task = asyncio.ensure_future(self._launch(launched, count))
+                    flying.append((launched, count, task))
+                    launched += count
+                    await asyncio.sleep(0)  # lets the launch and messages through
+                if not flying:
+                    break
+                first, count, task = flying.popleft()
+                rings = await task
+                took, clock = time.perf_counter() - clock, time.perf_counter()
+                self._step_s = took / count
+                self._finish(first, count, rings, took, emit)
+                if not flying and self._eval_due(self.step):
+                    await self._evaluate_and_emit(emit)
+                    clock = time.perf_counter()
+        finally:
+            for _, _, task in flying:
+                await asyncio.gather(task, return_exceptions=True)
+
+    def _eval_due(self, step: int) -> bool:
+        every = self.config.train.eval_every
+        due = every > 0 and step > 0 and step % every == 0
+        return due and self.text.n_val_windows > 0 and self._evaluated_at != step
+
+    _evaluated_at = 0
+
+    async def _evaluate_and_emit(self, emit: Callable[[Event], None]) -> None:
+        self._evaluated_at = self.step
+        loss = await self.evaluate()
+        if loss is not None:
+            emit(Evaluated(self.step, loss))
+
+    def _chunk(self, first: int, goal: int) -> int:
+        wanted = int(CHUNK_S / max(self._step_s, 1e-6))
+        if self.step == 0 and first == 0:
+            wanted = 1  # the first step is timed apart: it compiles and warms up
+        every = self.config.train.eval_every
+        to_eval = every - first % every if every else CHUNK_STEPS
+        return max(1, min(wanted, CHUNK_STEPS, to_eval, goal - first))
+
+    async def _launch(self, first: int, count: int) -> dict[str, Array]:
+        train = self.config.train
+        scalars = np.zeros((CHUNK_STEPS, 4), np.float32)
+        offsets = np.zeros((CHUNK_STEPS, train.batch_size), np.uint32)
+        for i in range(count):
+            scalars[i] = step_scalars(train, first + i)
+            offsets[i] = train_offsets(
+                self.text, train.seed, first + i, train.batch_size
+            )
+        writes: dict[str, Array] = {"io.scalars": scalars, "io.offsets": offsets}
+        writes["io.index"] = np.zeros(1, np.uint32)
+        reads = ("io.loss", "io.grad_norm")
+        return await self.backend.run("train", count, writes, reads)
+
+    def _finish(
+        self,
+        first: int,
+        count: int,
+        rings: dict[str, Array],
+        seconds: float,
+        emit: Callable[[Event], None],
+    ) -> None:
+        losses = [float(x) for x in rings["io.loss"][:count]]
+        norms = [float(x) for x in rings["io.grad_norm"][:count]]
+        pairs = zip(losses, norms, strict=True)
+        finite = [math.isfinite(a) and math.isfinite(b) for a, b in pairs]
+        good = finite.index(False) if False in finite else count
+        self.step = first + good
+        if good:
+            lr = learning_rate(self.config.train, first + good - 1)
+            emit(StepsDone(self.step, losses[:good], norms[:good], lr, seconds))
+        if good < count:
+            raise NonFiniteError(
+                f"the run diverged at step {self.step + 1}: loss {losses[good]}, "
+                f"gradient norm {norms[good]}; lower the learning rate "
+                f"({self.config.train.lr:g}) or set grad_clip to 1"
+            )
+
+    async def evaluate(self) -> float | None:
+        """Return the mean held-out loss, or None where nothing is held out."""
+        if self.text.n_val_windows == 0:
+            return None
+        train = self.config.train
+        rows = eval_offsets(self.text, train.eval_batches, train.batch_size)
+        total = 0.0
+        for start in range(0, len(rows), CHUNK_STEPS):
+            part = rows[start : start + CHUNK_STEPS]
+            offsets = np.zeros((CHUNK_STEPS, train.batch_size), np.uint32)
+            offsets[: len(part)] = part
+            writes = {"io.offsets": offsets, "io.index": np.zeros(1, np.uint32)}
+            rings = await self.backend.run("eval", len(part), writes, ("io.loss",))
+            total += float(rings["io.loss"][: len(part)].astype(np.float64).sum())
+        return total / len(rows)
+
+    async def logits(self, ids: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """Return the (V,) logits of the token after `ids`, of which the end counts.
+
+        Args:
+            ids: (n,) with n >= 1; the last block_size are the context.
+        """
+        time_steps = self.config.model.block_size
+        context = ids[-time_steps:]
+        prompt = np.zeros(time_steps, np.uint32)
+        prompt[: len(context)] = context  # causal: what follows has no effect
+        writes = {"io.prompt": prompt}
+        rows = await self.backend.run("logits", 1, writes, ("io.logits",))
+        return rows["io.logits"][len(context) - 1].astype(np.float32)
