@@ -5,7 +5,7 @@ from __future__ import annotations
 from tabgrad.errors import PlanError
 from tabgrad.graph import Call, Graph
 from tabgrad.ops import OPS, Vjp
-from tabgrad.tensors import Tensor
+from tabgrad.tensors import Role, Tensor
 
 
 def grad_name(name: str) -> str:
@@ -54,7 +54,7 @@ def _append_vjp(graph: Graph, call: Call, vjp: Vjp, started: set[str]) -> None:
             continue
         if name in started:
             adds.append(arg.name)
-        role = "grad" if primal.role == "param" else "act"
+        role: Role = "grad" if primal.role == "param" else "act"
         graph.add(Tensor(name, primal.shape, "f32", role))
         started.add(name)
     consts = {k: call.consts[k] for k in op.consts if k in call.consts}

@@ -51,8 +51,6 @@ def bind_shape(
             )
 
 
-def resolve_shape(
-    axes: tuple[Axis, ...], dims: Mapping[str, int]
-) -> tuple[int, ...]:
+def resolve_shape(axes: tuple[Axis, ...], dims: Mapping[str, int]) -> tuple[int, ...]:
     """Return the numeric shape of `axes` under `dims`."""
     return tuple(factor * dims.get(letter, 1) for factor, letter in axes)

@@ -197,9 +197,7 @@ def _io_tensors(config: RunConfig, corpus_tokens: int) -> list[Tensor]:
     return [Tensor(name, shape, dtype, "io") for name, shape, dtype in rows]
 
 
-def _place_pages(
-    layout: _Layout, pages: list[_Page], kind: str, prefix: str
-) -> None:
+def _place_pages(layout: _Layout, pages: list[_Page], kind: str, prefix: str) -> None:
     for page in pages:
         storage = f"page.{page.number}.{kind}"
         layout.storages[storage] = page.n_bytes

@@ -1,4 +1,4 @@
-"""The preset ladder: each is a diff of the base config, with its size."""
+"""The preset ladder: each is a diff of the base config, with its parameters."""
 
 from __future__ import annotations
 
@@ -8,33 +8,27 @@ from tabgrad.errors import ConfigError
 BASE = RunConfig()
 
 
-def _preset(
-    layers: int, heads: int, width: int, ctx: int, batch: int, steps: int
-) -> RunConfig:
-    return BASE.replace(
-        n_layer=layers,
-        n_head=heads,
-        n_embd=width,
-        block_size=ctx,
-        batch_size=batch,
-        steps=steps,
-    )
-
-
 DEFAULT_PRESET = "Small"
 
 # parameters = 258 C + T C + L (12 C^2 + 13 C)
+_LADDER = {
+    # name: L, H, C, T, B, steps
+    "Nano": (1, 1, 32, 16, 8, 200),  # 21,472; for tests and phones
+    "Tiny": (2, 3, 48, 32, 16, 2000),  # 70,464
+    "Small": (3, 3, 96, 64, 16, 1500),  # 366,432
+    "Medium": (4, 4, 128, 96, 16, 1000),  # 838,400
+    "Large": (6, 6, 192, 128, 12, 600),  # 2,743,296
+    "XL": (8, 8, 256, 128, 8, 400),  # 6,416,896
+    "Huge": (12, 8, 256, 256, 8, 1500),  # 9,608,704
+    "Massive": (14, 12, 384, 256, 4, 1000),  # 25,039,872
+    "Mega": (14, 12, 384, 512, 2, 800),  # 25,138,176
+    "Behemoth": (24, 20, 1280, 512, 1, 50),  # 473,244,160
+}
+_COLUMNS = ("n_layer", "n_head", "n_embd", "block_size", "batch_size", "steps")
+
 PRESETS: dict[str, RunConfig] = {
-    "Nano": _preset(1, 1, 32, 16, 8, 200),  # 21,472; for tests and phones
-    "Tiny": _preset(2, 3, 48, 32, 16, 2000),  # 70,464
-    "Small": _preset(3, 3, 96, 64, 16, 1500),  # 366,432
-    "Medium": _preset(4, 4, 128, 96, 16, 1000),  # 838,400
-    "Large": _preset(6, 6, 192, 128, 12, 600),  # 2,743,296
-    "XL": _preset(8, 8, 256, 128, 8, 400),  # 6,416,896
-    "Huge": _preset(12, 8, 256, 256, 8, 1500),  # 9,608,704
-    "Massive": _preset(14, 12, 384, 256, 4, 1000),  # 25,039,872
-    "Mega": _preset(14, 12, 384, 512, 2, 800),  # 25,138,176
-    "Behemoth": _preset(24, 20, 1280, 512, 1, 50),  # 473,244,160
+    name: BASE.replace(**dict(zip(_COLUMNS, row, strict=True)))
+    for name, row in _LADDER.items()
 }
 
 

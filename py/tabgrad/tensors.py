@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Dtype = Literal["f32", "u32"]
 Role = Literal["param", "grad", "state", "act", "io"]
-Array = NDArray[np.float32] | NDArray[np.float64] | NDArray[np.uint32]
+Array = NDArray[Any]  # float32 or uint32; float64 where a test judges
 
 NUMPY_DTYPE = {"f32": np.dtype(np.float32), "u32": np.dtype(np.uint32)}
 ITEM_BYTES = 4  # both dtypes

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabgrad.backends.base import Backend
+from tabgrad.graph import Call
 from tabgrad.ops import Const, Op
 from tabgrad.ops.cases import case_call, case_inputs
 from tabgrad.plan import single_call_plan
 from tabgrad.tensors import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Deviation:
     """How far an output of one case is from its reference.
 
@@ -63,9 +64,7 @@ async def check_case(
     await backend.prepare(single_call_plan(call, tensors))
     got = await backend.run("op", 1, inputs, names)
     wanted = reference_outputs(op, consts, inputs, call.adds)
-    return [
-        _deviation(op, consts, adds, name, got[name], wanted[name]) for name in names
-    ]
+    return [_deviation(call, name, got[name], wanted[name]) for name in names]
 
 
 def reference_outputs(
@@ -85,20 +84,23 @@ def reference_outputs(
     return {k: v + wide[k] if k in adds else v for k, v in out.items()}
 
 
-def _deviation(
-    op: Op,
-    consts: Mapping[str, Const],
-    adds: bool,
-    name: str,
-    got: Array,
-    wanted: Array,
-) -> Deviation:
+def _deviation(call: Call, name: str, got: Array, wanted: Array) -> Deviation:
     g = got.reshape(-1).astype(np.float64)
     w = np.asarray(wanted).reshape(-1).astype(np.float64)
-    allowed = op.tol.abs + op.tol.rel * float(np.abs(w).max(initial=0.0))
+    tol = call.op.tol
+    allowed = tol.abs + tol.rel * float(np.abs(w).max(initial=0.0))
     error = np.abs(g - w)
     error[~np.isfinite(g)] = np.inf
     at = int(error.argmax())
     worst = float(error[at])
     ratio = 0.0 if worst == 0 else worst / allowed if allowed > 0 else np.inf
-    return Deviation(op.name, consts, adds, name, ratio, at, float(g[at]), float(w[at]))
+    return Deviation(
+        op=call.op.name,
+        consts=call.consts,
+        adds=bool(call.adds),
+        arg=name,
+        ratio=ratio,
+        worst_index=at,
+        got=float(g[at]),
+        wanted=float(w[at]),
+    )

@@ -30,7 +30,8 @@ def _scores(q: Array, k: Array) -> Array:
     """Return the scaled scores (B, H, T, T), -inf above the diagonal."""
     scores = q @ k.swapaxes(2, 3) * q.dtype.type(1.0 / np.sqrt(q.shape[3]))
     future = np.triu(np.ones(scores.shape[2:], bool), 1)
-    return np.where(future, q.dtype.type(-np.inf), scores)
+    masked: Array = np.where(future, q.dtype.type(-np.inf), scores)
+    return masked
 
 
 def attention_fwd(qkv: Array, H: int, T: int) -> tuple[Array, Array]:
@@ -59,9 +60,7 @@ ATTENTION_FWD = Op(
 )
 
 
-def attention_bwd(
-    qkv: Array, y: Array, lse: Array, dy: Array, H: int, T: int
-) -> Array:
+def attention_bwd(qkv: Array, y: Array, lse: Array, dy: Array, H: int, T: int) -> Array:
     """Return dqkv (R, 3C); p is rebuilt from lse.
 
     Forward: p = exp(s - lse), y = p v. So dv = p^T dy, dp = dy v^T,

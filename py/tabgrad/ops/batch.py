@@ -10,9 +10,7 @@ from tabgrad.ops.contract import Op, Tol
 Ids = NDArray[np.uint32]
 
 
-def batch_fwd(
-    corpus: Ids, offsets: Ids, index: Ids, R: int, B: int
-) -> tuple[Ids, Ids]:
+def batch_fwd(corpus: Ids, offsets: Ids, index: Ids, R: int, B: int) -> tuple[Ids, Ids]:
     """Return tokens and next tokens of the windows at `offsets[index]`, as (R,)."""
     row = offsets[int(index[0]) % len(offsets)].astype(np.int64)
     at = row[:, None] + np.arange(R // B)

@@ -15,12 +15,12 @@ from tabgrad.config import CLIP_EPS, LAYERNORM_EPS
 from tabgrad.dims import resolve_shape
 from tabgrad.errors import PlanError
 from tabgrad.graph import Call
-from tabgrad.ops import OPS, Const, Op
+from tabgrad.ops import Const, Op
 from tabgrad.ops.attention import attention_fwd
 from tabgrad.ops.xent import xent_fwd
 from tabgrad.tensors import Array, Tensor
 
-Consts = dict[str, Const]
+Consts = Mapping[str, Const]
 
 TILE = 8  # outputs a thread computes along each axis in the base matmuls
 WORKGROUP = 64
@@ -65,7 +65,7 @@ def _flat(**attrs: Const) -> Iterable[Consts]:
 
 
 def _adamw() -> Iterable[Consts]:
-    betas: Consts = {"BETA1": 0.9, "BETA2": 0.95, "ADAM_EPS": 1e-8}
+    betas = {"BETA1": 0.9, "BETA2": 0.95, "ADAM_EPS": 1e-8}
     for n in (*LONG_EDGES, 65_535 * WORKGROUP + 1):
         yield {"N": n, "S": 3, "N_DECAY": n // 3, "WEIGHT_DECAY": 0.1, **betas}
 
@@ -118,7 +118,7 @@ _CASES: dict[str, Callable[[], Iterable[Consts]]] = {
 }
 
 
-def op_cases(op_name: str) -> list[Consts]:
+def op_cases(op_name: str) -> list[dict[str, Const]]:
     """Return the constants of every case of an op.
 
     Raises:
@@ -193,5 +193,3 @@ def case_call(
     wanted = frozenset(op.adds if adds else ())
     values = {name: consts[name] for name in op.consts}
     return Call(op, {a.name: a.name for a in op.args}, values, wanted), tensors
-
-

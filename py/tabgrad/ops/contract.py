@@ -46,6 +46,7 @@ class Vjp:
     """
 
     def __init__(self, op: str, **bind: str) -> None:
+        """Make a call of the op named `op`."""
         self.op = op
         self.bind = bind
 

@@ -12,7 +12,8 @@ from tabgrad.tensors import Array
 def embed_fwd(ids: NDArray[np.uint32], wte: Array, wpe: Array) -> Array:
     """Return y[b t] = wte[ids[b t]] + wpe[t], shape (R, C)."""
     n_batch = len(ids) // len(wpe)
-    return wte[ids] + np.tile(wpe, (n_batch, 1))
+    y: Array = wte[ids] + np.tile(wpe, (n_batch, 1))
+    return y
 
 
 EMBED_FWD = Op(

@@ -91,7 +91,8 @@ def erfc_positive(x: Array) -> Array:
     z = one / (far * far)
     tail = x.dtype.type(_INV_SQRT_PI) - z * _horner(_P_LARGE, z) / _horner(_Q_LARGE, z)
     large = decay / far * tail
-    return np.where(x <= 0.46875, small, np.where(x <= 4, middle, large))
+    upper: Array = np.where(x <= 4, middle, large)
+    return np.where(x <= 0.46875, small, upper)
 
 
 def normal_cdf(x: Array) -> Array:
@@ -100,7 +101,8 @@ def normal_cdf(x: Array) -> Array:
     # beyond 12 the tail is below the least float32; the bound keeps x^2 finite
     scaled = np.minimum(np.abs(x), x.dtype.type(40)) * x.dtype.type(_SQRT_HALF)
     tail = half * erfc_positive(scaled)
-    return np.where(x < 0, tail, x.dtype.type(1) - tail)
+    cdf: Array = np.where(x < 0, tail, x.dtype.type(1) - tail)
+    return cdf
 
 
 def gelu_fwd(x: Array) -> Array:
@@ -121,7 +123,8 @@ GELU_FWD = Op(
 def gelu_bwd(x: Array, dy: Array) -> Array:
     """Return dx = dy (Phi(x) + x phi(x)). Forward: y = x Phi(x)."""
     density = x.dtype.type(_INV_SQRT_2PI) * np.exp(x.dtype.type(-0.5) * x * x)
-    return dy * (normal_cdf(x) + x * density)
+    dx: Array = dy * (normal_cdf(x) + x * density)
+    return dx
 
 
 GELU_BWD = Op(

@@ -29,9 +29,7 @@ LAYERNORM_FWD = Op(
 )
 
 
-def layernorm_bwd_x(
-    x: Array, w: Array, mean: Array, rstd: Array, dy: Array
-) -> Array:
+def layernorm_bwd_x(x: Array, w: Array, mean: Array, rstd: Array, dy: Array) -> Array:
     """Return dx = rstd (g - mean_c g - n mean_c(g n)), g = dy w, n = (x - mean) rstd.
 
     Forward: y = w n + b.
@@ -39,7 +37,8 @@ def layernorm_bwd_x(
     n = (x - mean[:, None]) * rstd[:, None]
     g = dy * w
     inner = g - g.mean(axis=1)[:, None] - n * (g * n).mean(axis=1)[:, None]
-    return inner * rstd[:, None]
+    dx: Array = inner * rstd[:, None]
+    return dx
 
 
 LAYERNORM_BWD_X = Op(

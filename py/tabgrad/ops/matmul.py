@@ -94,7 +94,8 @@ LINEAR_FWD = Op(
 
 def bias_bwd(dy: Array) -> Array:
     """Return db = sum_r dy. Forward: y = x w + b."""
-    return dy.sum(axis=0)
+    db: Array = dy.sum(axis=0)
+    return db
 
 
 BIAS_BWD = Op(

@@ -19,7 +19,8 @@ def sqnorm_fwd(g: Array, P: int) -> Array:
     """Return partial[p] = sum of g[i]^2 over i = p, p + P, p + 2 P, ..."""
     padded = np.zeros(-(-len(g) // P) * P, g.dtype)
     padded[: len(g)] = g
-    return (padded * padded).reshape(-1, P).sum(axis=0)
+    partial: Array = (padded * padded).reshape(-1, P).sum(axis=0)
+    return partial
 
 
 SQNORM_FWD = Op(

@@ -33,7 +33,8 @@ def xent_bwd(logits: Array, targets: NDArray[np.uint32], lse: Array) -> Array:
     """
     d = np.exp(logits - lse[:, None])
     d[np.arange(len(targets)), targets] -= 1
-    return d / logits.dtype.type(len(targets))
+    mean: Array = d / logits.dtype.type(len(targets))
+    return mean
 
 
 XENT_BWD = Op(

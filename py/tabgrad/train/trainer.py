@@ -209,4 +209,5 @@ class Trainer:
         prompt[: len(context)] = context  # causal: what follows has no effect
         writes = {"io.prompt": prompt}
         rows = await self.backend.run("logits", 1, writes, ("io.logits",))
-        return rows["io.logits"][len(context) - 1].astype(np.float32)
+        last: NDArray[np.float32] = rows["io.logits"][len(context) - 1]
+        return last
