@@ -1,0 +1,109 @@
+"""The commands of build.py."""
+
+import argparse
+import shutil
+from collections.abc import Callable
+
+from tools.paths import BUILD, DIST, RESULTS, ROOT, cache_dir
+from tools.shell import BuildError, say
+
+PORT = 8000
+DEFAULT_STEPS = 100
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def serve(given: argparse.Namespace) -> int:
+    """Build dist/ and serve it on 127.0.0.1 until Ctrl-C."""
+    from tools import bundle, serve as server  # noqa: PLC0415
+
+    bundle.build_dist()
+    server.serve(DIST, given.port)
+    return 0
+
+
+def dist(_given: argparse.Namespace) -> int:
+    """Build dist/, the folder of static files that is the page."""
+    from tools import bundle  # noqa: PLC0415
+
+    bundle.build_dist()
+    return 0
+
+
+def test(given: argparse.Namespace) -> int:
+    """Build everything and run all tests: Python, C++ and the page in Chromium."""
+    from tools import testrun  # noqa: PLC0415
+
+    return testrun.run_tests(is_full=given.full)
+
+
+def check(given: argparse.Namespace) -> int:
+    """Lint, format, types, layers and WGSL; reports every failure."""
+    from tools import check as checks  # noqa: PLC0415
+
+    return checks.run_checks(is_staged=given.staged)
+
+
+def bench(given: argparse.Namespace) -> int:
+    """Time training in Chromium, one backend after the other."""
+    from tools import bench as timing  # noqa: PLC0415
+
+    return timing.run_bench(given.preset, given.steps, given.backends)
+
+
+def clean(given: argparse.Namespace) -> int:
+    """Delete what was built here; with --cache what clones share, too."""
+    folders = [BUILD, DIST, RESULTS, ROOT / "node_modules"]
+    for folder in [*folders, *([cache_dir()] if given.cache else [])]:
+        if folder.exists():
+            say(f"deleting {folder}")
+            shutil.rmtree(folder)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line of build.py."""
+    top = argparse.ArgumentParser(
+        prog="build.py", description="Build, serve and test tabgrad."
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(command: Command) -> argparse.ArgumentParser:
+        text = command.__doc__ or ""
+        name = command.__name__
+        made = commands.add_parser(name, help=text, description=text)
+        made.set_defaults(command=command)
+        return made
+
+    add(serve).add_argument("--port", type=int, default=PORT, help="default: 8000")
+    add(test).add_argument(
+        "--full", action="store_true", help="the larger presets, too (long)"
+    )
+    add(dist)
+    add(check).add_argument(
+        "--staged", action="store_true", help="only what the staged files concern"
+    )
+    timed = add(bench)
+    timed.add_argument("--preset", default="small")
+    timed.add_argument("--steps", type=int, default=DEFAULT_STEPS)
+    timed.add_argument(
+        "--backends", nargs="+", default=["webgpu", "wasm", "numpy"], metavar="NAME"
+    )
+    add(clean).add_argument(
+        "--cache", action="store_true", help="downloads and toolchain, too"
+    )
+    return top
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    given = parser().parse_args(words)
+    command: Command = given.command
+    try:
+        return command(given)
+    except BuildError as error:
+        say(f"failed: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
