@@ -58,9 +58,12 @@ class PageHandler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Name only what was not found: a page loads dozens of files."""
-        if not self.is_quiet and str(code) >= "400":
-            super().log_request(code, size)
+        """Say nothing of what was served: a page loads dozens of files."""
+
+    def log_message(self, format: str, *words: object) -> None:  # noqa: A002
+        """Name what was not found, unless a program started the server."""
+        if not self.is_quiet:
+            super().log_message(format, *words)
 
 
 def make_server(

@@ -49,11 +49,11 @@ def read_manifest(path: Path = MANIFEST) -> list[Part]:
 class Fetcher:
     """Gets parts, each from the first source that answers."""
 
-    def __init__(self, store: Path) -> None:
-        """Keep fetched files in `store`, by hash."""
+    def __init__(self, store: Path, wheels: Path) -> None:
+        """Keep fetched files in `store`, by hash, and wheels in `wheels` for a while."""
         self.store = store
+        self.wheels = wheels
         self._silent_hosts: set[str] = set()
-        self._wheels = tempfile.TemporaryDirectory(prefix="tabgrad-wheels-")
         self.kinds: dict[str, Callable[[Source, Path], None]] = {
             "npm": self._from_npm,
             "url": self._from_url,
@@ -117,7 +117,7 @@ class Fetcher:
 
     def _wheel(self, requirement: str) -> Path:
         """Return a downloaded wheel; the same one only once for all its members."""
-        folder = Path(self._wheels.name) / requirement
+        folder = self.wheels / requirement
         if not folder.is_dir():
             pip = [python_with_pip(), "-m", "pip", "download", "--no-deps"]
             only = ["--only-binary", ":all:", "--ignore-requires-python"]
@@ -149,9 +149,10 @@ def check_hash(part: Part, path: Path, origin: str) -> None:
 
 def fetch_all(target: Path, parts: list[Part] | None = None) -> None:
     """Put every part below a folder, each checked against its pin."""
-    fetcher = Fetcher(cache_dir() / "files")
-    for part in parts or read_manifest():
-        place = target / part.path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(fetcher.get(part), place)
+    with tempfile.TemporaryDirectory(prefix="tabgrad-wheels-") as wheels:
+        fetcher = Fetcher(cache_dir() / "files", Path(wheels))
+        for part in parts or read_manifest():
+            place = target / part.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(fetcher.get(part), place)
     say("third-party files: all there, SHA-256 as pinned")

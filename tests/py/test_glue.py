@@ -1,0 +1,34 @@
+"""Mending of the glue that Emscripten writes for 64-bit memories."""
+
+import pytest
+
+from tools.glue import mend
+from tools.shell import BuildError
+
+OLD = (
+    'try{new WebAssembly.Memory({initial:1n,index:"i64"})}catch(e){b=0}'
+    "wasmMemory=new WebAssembly.Memory({initial:n,shared:true,'index': 'i64'})"
+)
+NEW = (
+    'try{new WebAssembly.Memory({initial:1n,address:"i64"})}catch(e){b=0}'
+    "wasmMemory=new WebAssembly.Memory({initial:n,shared:true,'address': 'i64'})"
+)
+
+
+def test_every_old_key_becomes_the_new_one() -> None:
+    assert mend(OLD, 2, "engine64.mjs") == NEW
+
+
+def test_glue_with_the_new_key_stays_as_it_is() -> None:
+    assert mend(NEW, 2, "engine64.mjs") == NEW
+
+
+def test_other_uses_of_index_stay_as_they_are() -> None:
+    glue = 'row.index="i64";pick({myindex:"i64",index:"i32"})'
+    assert mend(glue, 0, "engine32.mjs") == glue
+
+
+@pytest.mark.parametrize("expected", [0, 1, 3])
+def test_another_count_than_expected_is_an_error(expected: int) -> None:
+    with pytest.raises(BuildError, match=f"holds 2 .* wanted {expected}"):
+        mend(OLD, expected, "engine64.mjs")
