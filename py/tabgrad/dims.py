@@ -42,12 +42,13 @@ def bind_shape(
     if len(axes) != len(shape):
         raise PlanError(f"{where}: got rank {len(shape)}, wanted rank {len(axes)}")
     for (factor, letter), size in zip(axes, shape, strict=True):
+        wanted = f"{factor if factor > 1 or not letter else ''}{letter}"
         if size % factor or (letter == "" and size != factor):
-            raise PlanError(f"{where}: got size {size}, wanted {factor}{letter}")
+            raise PlanError(f"{where}: got size {size}, wanted {wanted}")
         bound = dims.setdefault(letter, size // factor) if letter else 1
         if bound * factor != size:
             raise PlanError(
-                f"{where}: got size {size}, wanted {factor}{letter} = {factor * bound}"
+                f"{where}: got size {size}, wanted {wanted} = {factor * bound}"
             )
 
 

@@ -67,7 +67,8 @@ class _Layout:
         self.storages: dict[str, int] = {}
         self.places: dict[str, Place] = {}
 
-    def _check(self, name: str) -> int:
+    def size_of(self, name: str) -> int:
+        """Return the aligned bytes of a tensor, or raise PlanError: it is too large."""
         size = self.tensors[name].n_bytes
         if size > self.limit:
             shape = " x ".join(map(str, self.tensors[name].shape))
@@ -80,7 +81,7 @@ class _Layout:
     def alone(self, names: Iterable[str]) -> None:
         """Give each tensor a storage of its own."""
         for name in names:
-            self.storages[name] = self._check(name)
+            self.storages[name] = self.size_of(name)
             self.places[name] = Place(name)
 
     def reuse(self, calls: tuple[Call, ...]) -> None:
@@ -95,7 +96,7 @@ class _Layout:
         for at, call in enumerate(calls):
             for name in dict.fromkeys(call.args.values()):
                 if name in last and name not in self.places:
-                    self.places[name] = Place(self._take(free, self._check(name)))
+                    self.places[name] = Place(self._take(free, self.size_of(name)))
             for name in dict.fromkeys(call.args.values()):
                 if last.get(name) == at:
                     free.add(self.places[name].storage)
@@ -203,6 +204,7 @@ def _place_pages(layout: _Layout, pages: list[_Page], kind: str, prefix: str) ->
         layout.storages[storage] = page.n_bytes
         layout.places[storage] = Place(storage)
         for name, offset in page.offsets.items():
+            layout.size_of(prefix + name)
             layout.places[prefix + name] = Place(storage, offset)
 
 
