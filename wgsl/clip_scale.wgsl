@@ -1,0 +1,36 @@
+// clip_scale: the gradient norm of a step, into the ring, and the factor that clips it.
+//
+//   norm = sqrt(sum partial); ring[index % S] = norm
+//   scale = min(1, GRAD_CLIP / (norm + CLIP_EPS)), or 1 where GRAD_CLIP is 0
+//
+// reads   partial (N)  index (1) u32
+// updates ring (S)
+// writes  scale (1)
+// grid    one thread
+// limits  none; one thread walks over N
+// exact   sums in order of partial: not bit-equal to numpy, see tol in ops/optim.py
+// source  Pascanu, Mikolov, Bengio 2013 (arXiv 1211.5063), algorithm 1
+
+@group(0) @binding(0) var<storage, read> partial: array<f32>;
+@group(0) @binding(1) var<storage, read> index: array<u32>;
+@group(0) @binding(2) var<storage, read_write> ring: array<f32>;
+@group(0) @binding(3) var<storage, read_write> scale: array<f32>;
+
+@compute @workgroup_size(WG)
+fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
+  if (linear_index(gid) != 0u) {
+    return;
+  }
+  var sum = 0.0;
+  for (var n = 0u; n < N; n++) {
+    sum += partial[n];
+  }
+  let norm = sqrt(sum);
+  // the ring keeps a norm that is not finite, for the host to see
+  ring[index[0] % S] = norm;
+  var factor = 1.0;
+  if (GRAD_CLIP > 0.0) {
+    factor = min(1.0, GRAD_CLIP / (norm + CLIP_EPS));
+  }
+  scale[0] = factor;
+}
