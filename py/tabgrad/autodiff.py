@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tabgrad.errors import PlanError
-from tabgrad.graph import Call, Graph
-from tabgrad.ops import OPS, Vjp
+from tabgrad.graph import Graph
+from tabgrad.ops import OPS, Call, Vjp
 from tabgrad.tensors import Role, Tensor
 
 

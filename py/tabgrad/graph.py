@@ -7,38 +7,8 @@ from dataclasses import dataclass, field
 
 from tabgrad.dims import bind_shape, resolve_shape
 from tabgrad.errors import PlanError
-from tabgrad.ops import OPS, Const, Op
+from tabgrad.ops import OPS, Call, Const
 from tabgrad.tensors import Role, Tensor
-
-
-@dataclass(frozen=True)
-class Call:
-    """An op on tensors: `args` names them, `consts` holds every size and attr.
-
-    `adds` names the written arguments that are added to instead of replaced.
-    """
-
-    op: Op
-    args: Mapping[str, str]
-    consts: Mapping[str, Const]
-    adds: frozenset[str] = frozenset()
-
-    @property
-    def flops(self) -> float:
-        """Floating-point operations."""
-        return self.op.flops(self.consts)
-
-    def tensors_read(self) -> list[str]:
-        """Names of tensors whose old value this call needs."""
-        return [
-            self.args[a.name]
-            for a in self.op.args
-            if a.access != "write" or a.name in self.adds
-        ]
-
-    def tensors_written(self) -> list[str]:
-        """Names of tensors that this call changes."""
-        return [self.args[a.name] for a in self.op.outputs]
 
 
 @dataclass

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from tabgrad.autodiff import append_backward, grad_name
 from tabgrad.config import CHUNK_STEPS, CLIP_EPS, RunConfig
 from tabgrad.errors import PlanError
-from tabgrad.graph import Call, Graph
+from tabgrad.graph import Graph
 from tabgrad.model import Param, forward, parameters
+from tabgrad.ops import Call
 from tabgrad.ops.optim import N_PARTIALS
 from tabgrad.tensors import ITEM_BYTES, Dtype, Role, Tensor
 

@@ -1,0 +1,1 @@
+"""Runs of the whole model against independent programs."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from tabgrad.backends.base import Progress, no_progress
 from tabgrad.errors import BackendError
-from tabgrad.graph import Call
+from tabgrad.ops import Call
 from tabgrad.plan import Plan
 from tabgrad.tensors import NUMPY_DTYPE, Array
 

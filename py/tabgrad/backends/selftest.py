@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabgrad.backends.base import Backend
-from tabgrad.graph import Call
-from tabgrad.ops import Const, Op
+from tabgrad.ops import Call, Const, Op
 from tabgrad.ops.cases import case_call, case_inputs
 from tabgrad.plan import single_call_plan
 from tabgrad.tensors import Array

@@ -13,9 +13,9 @@ from tabgrad.ops import (
     residual,
     xent,
 )
-from tabgrad.ops.contract import Arg, Const, Op, Tol, Vjp
+from tabgrad.ops.contract import Arg, Call, Const, Op, Tol, Vjp
 
-__all__ = ["OPS", "Arg", "Const", "Op", "Tol", "Vjp"]
+__all__ = ["OPS", "Arg", "Call", "Const", "Op", "Tol", "Vjp"]
 
 OPS: dict[str, Op] = {
     op.name: op

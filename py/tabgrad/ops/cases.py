@@ -14,8 +14,7 @@ import numpy as np
 from tabgrad.config import CLIP_EPS, LAYERNORM_EPS
 from tabgrad.dims import resolve_shape
 from tabgrad.errors import PlanError
-from tabgrad.graph import Call
-from tabgrad.ops import Const, Op
+from tabgrad.ops import Call, Const, Op
 from tabgrad.ops.attention import attention_fwd
 from tabgrad.ops.xent import xent_fwd
 from tabgrad.tensors import Array, Tensor

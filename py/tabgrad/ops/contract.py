@@ -140,6 +140,36 @@ class Op:
         return {arg.name: cast("Array", value) for arg, value in named}
 
 
+@dataclass(frozen=True)
+class Call:
+    """An op on tensors: `args` names them, `consts` holds every size and attr.
+
+    `adds` names the written arguments that are added to instead of replaced.
+    """
+
+    op: Op
+    args: Mapping[str, str]
+    consts: Mapping[str, Const]
+    adds: frozenset[str] = frozenset()
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations."""
+        return self.op.flops(self.consts)
+
+    def tensors_read(self) -> list[str]:
+        """Names of tensors whose old value this call needs."""
+        return [
+            self.args[a.name]
+            for a in self.op.args
+            if a.access != "write" or a.name in self.adds
+        ]
+
+    def tensors_written(self) -> list[str]:
+        """Names of tensors that this call changes."""
+        return [self.args[a.name] for a in self.op.outputs]
+
+
 def _parse_arg(name: str, text: str, access: Access) -> Arg:
     shape, _, dtype = text.partition(":")
     if dtype not in ("", "u32"):

@@ -15,6 +15,7 @@ _SQRT_HALF = 0.7071067811865476
 _INV_SQRT_2PI = 0.3989422804014327
 _INV_SQRT_PI = 0.5641895835477563
 
+_MIDDLE_FROM, _LARGE_FROM = 0.46875, 4.0
 # |x| <= 0.46875: erf(x) = x P(x^2) / Q(x^2), highest power first
 _P_SMALL = (
     1.85777706184603153e-1,
@@ -85,14 +86,14 @@ def erfc_positive(x: Array) -> Array:
     square = x * x
     small = one - x * _horner(_P_SMALL, square) / _horner(_Q_SMALL, square)
     decay = np.exp(-square)
-    mid = np.minimum(x, x.dtype.type(4))
+    mid = np.minimum(x, x.dtype.type(_LARGE_FROM))
     middle = decay * _horner(_P_MIDDLE, mid) / _horner(_Q_MIDDLE, mid)
-    far = np.maximum(x, x.dtype.type(4))
+    far = np.maximum(x, x.dtype.type(_LARGE_FROM))
     z = one / (far * far)
     tail = x.dtype.type(_INV_SQRT_PI) - z * _horner(_P_LARGE, z) / _horner(_Q_LARGE, z)
     large = decay / far * tail
-    upper: Array = np.where(x <= 4, middle, large)
-    return np.where(x <= 0.46875, small, upper)
+    upper: Array = np.where(x <= _LARGE_FROM, middle, large)
+    return np.where(x <= _MIDDLE_FROM, small, upper)
 
 
 def normal_cdf(x: Array) -> Array:

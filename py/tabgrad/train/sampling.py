@@ -13,6 +13,8 @@ from tabgrad.errors import ConfigError
 from tabgrad.philox import Stream, uniforms
 from tabgrad.train.trainer import Trainer
 
+MAX_TEMPERATURE = 1000.0
+MAX_TOKENS = 1_000_000
 GREEDY_BELOW = 1e-6  # a temperature up to this takes the likeliest token
 
 
@@ -28,10 +30,14 @@ class SamplingConfig:
     def __post_init__(self) -> None:
         """Raise ConfigError for a value outside its range."""
         temperature = self.temperature
-        if not (math.isfinite(temperature) and 0 <= temperature <= 1000):
-            raise ConfigError(f"temperature: got {temperature}, wanted 0 to 1000")
-        if not 1 <= self.max_tokens <= 1_000_000:
-            raise ConfigError(f"max_tokens: got {self.max_tokens}, wanted 1 or more")
+        if not (math.isfinite(temperature) and 0 <= temperature <= MAX_TEMPERATURE):
+            raise ConfigError(
+                f"temperature: got {temperature}, wanted 0 to {MAX_TEMPERATURE:g}"
+            )
+        if not 1 <= self.max_tokens <= MAX_TOKENS:
+            raise ConfigError(
+                f"max_tokens: got {self.max_tokens}, wanted 1 to {MAX_TOKENS}"
+            )
         if self.top_k < 0:
             raise ConfigError(f"top_k: got {self.top_k}, wanted 0 (all) or more")
         if not 0 <= self.seed < 2**64:

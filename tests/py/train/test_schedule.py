@@ -1,5 +1,7 @@
 """Learning rates are pure functions of the step."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,7 @@ def test_cosine_falls_from_lr_to_min_lr():
     assert got[20] == 1.0
     assert got[60] == pytest.approx(0.55)
     assert got[100] == pytest.approx(0.1)
-    assert all(a >= b for a, b in zip(got[20:], got[21:], strict=False))
+    assert all(a >= b for a, b in pairwise(got[20:]))
 
 
 def test_linear_falls_in_equal_parts():
