@@ -1,10 +1,10 @@
 """Builds dist/: the static files that are the whole of the page.
 
-    index.html, js/, ...             site/ as it is
-    pyodide/ corpora/ vendor/        third-party files, checked by hash
-    tabgrad-<version>-....whl        the Python package, with the WGSL kernels
-    engine/                          the C++ engine, where there was a compiler
-    build.json                       what the page reads first: names, sizes, engines
+- index.html, js/, ...: site/ as it is
+- pyodide/ corpora/ vendor/: third-party files, checked by hash
+- tabgrad-<version>-py3-none-any.whl: the Python package, with the WGSL kernels
+- engine/: the C++ engine, where there was a compiler
+- build.json: what the page reads first: names, sizes, engines
 """
 
 import json

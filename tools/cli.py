@@ -4,6 +4,10 @@ import argparse
 import shutil
 from collections.abc import Callable
 
+from tools import bench as timing
+from tools import bundle, testrun
+from tools import check as checks
+from tools import serve as server
 from tools.paths import BUILD, DIST, RESULTS, ROOT, cache_dir
 from tools.shell import BuildError, say
 
@@ -15,8 +19,6 @@ Command = Callable[[argparse.Namespace], int]
 
 def serve(given: argparse.Namespace) -> int:
     """Build dist/ and serve it on 127.0.0.1 until Ctrl-C."""
-    from tools import bundle, serve as server  # noqa: PLC0415
-
     bundle.build_dist()
     server.serve(DIST, given.port)
     return 0
@@ -24,30 +26,22 @@ def serve(given: argparse.Namespace) -> int:
 
 def dist(_given: argparse.Namespace) -> int:
     """Build dist/, the folder of static files that is the page."""
-    from tools import bundle  # noqa: PLC0415
-
     bundle.build_dist()
     return 0
 
 
 def test(given: argparse.Namespace) -> int:
     """Build everything and run all tests: Python, C++ and the page in Chromium."""
-    from tools import testrun  # noqa: PLC0415
-
     return testrun.run_tests(is_full=given.full)
 
 
 def check(given: argparse.Namespace) -> int:
     """Lint, format, types, layers and WGSL; reports every failure."""
-    from tools import check as checks  # noqa: PLC0415
-
     return checks.run_checks(is_staged=given.staged)
 
 
 def bench(given: argparse.Namespace) -> int:
     """Time training in Chromium, one backend after the other."""
-    from tools import bench as timing  # noqa: PLC0415
-
     return timing.run_bench(given.preset, given.steps, given.backends)
 
 

@@ -1,8 +1,8 @@
 """Compiles cpp/ into the CPU engine: three WebAssembly builds and one native library.
 
-    engine64    64-bit memory, threads
-    engine32    32-bit memory, threads
-    engine32st  32-bit memory, one thread: for pages that are not cross-origin isolated
+- engine64: 64-bit memory, threads
+- engine32: 32-bit memory, threads
+- engine32st: 32-bit memory, one thread: for pages that are not cross-origin isolated
 
 The native library is the same sources under address and undefined-behaviour sanitizers.
 A build is done again only when its sources, headers, flags or compiler changed.

@@ -1,8 +1,8 @@
 """Mends the JavaScript that Emscripten writes for 64-bit memories.
 
-Emscripten 3.1.69 describes a 64-bit memory or table with the key `index`, which browsers
-read as nothing: they take the bounds for 32-bit ones, and refuse BigInts. The key that
-they know is `address`. Newer Emscriptens write it themselves, and then nothing is changed.
+Emscripten 3.1.69 describes a 64-bit memory with the key `index`, which browsers do not
+read: they take the memory for a 32-bit one, and refuse BigInts as its bounds. The key
+that they know is `address`. Newer Emscriptens write it themselves: nothing changes.
 """
 
 import re

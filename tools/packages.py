@@ -86,8 +86,8 @@ def os_release() -> dict[str, str]:
     path = Path("/etc/os-release")
     if not path.is_file():
         return {}
-    lines = [line.split("=", 1) for line in path.read_text().splitlines() if "=" in line]
-    return {key: value.strip('"') for key, value in lines}
+    rows = [line.partition("=") for line in path.read_text().splitlines()]
+    return {key: value.strip('"') for key, _, value in rows if value}
 
 
 def is_debian() -> bool:

@@ -1,4 +1,4 @@
-"""The Python virtual environment: pip, then the tools of check and test, then PyTorch."""
+"""The virtual environment: pip, then the tools of check and test, then PyTorch."""
 
 import sys
 from pathlib import Path
@@ -44,7 +44,6 @@ def _with(layer: str, wanted: list[str], what: str) -> Path:
     with locked(cache_dir() / "venv", f"{python.parent.parent.name}-{layer}"):
         if not is_done(stamp, "done"):
             with step(f"installing {what}"):
-                pip = [python, "-m", "pip", "install", "--disable-pip-version-check"]
-                run([*pip, *wanted])
+                run([python, "-m", "pip", "install", *wanted])
             mark_done(stamp, "done")
     return python

@@ -1,8 +1,8 @@
 """Serves a folder on 127.0.0.1, with the headers that give a page shared memory.
 
 Cross-origin isolation (COOP and COEP) is what lets the CPU engine use threads.
-`--no-isolation` leaves the headers out, to test the page without them; `--until-eof` ends
-the server when its standard input closes, so that it cannot outlive who started it.
+`--no-isolation` leaves the headers out, to test the page without them; `--until-eof`
+ends the server when its standard input closes: it cannot outlive who started it.
 """
 
 import argparse
@@ -60,7 +60,7 @@ class PageHandler(SimpleHTTPRequestHandler):
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Say nothing of what was served: a page loads dozens of files."""
 
-    def log_message(self, format: str, *words: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *words: object) -> None:
         """Name what was not found, unless a program started the server."""
         if not self.is_quiet:
             super().log_message(format, *words)

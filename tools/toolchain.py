@@ -1,7 +1,7 @@
 """Finds an Emscripten that is new enough, or fetches Debian 13's.
 
-Order: `emcc` under `$EMSDK`, then on PATH, then Debian's own package. Debian 12's package
-is too old for 64-bit SIMD code, so there Debian 13's is unpacked below the cache folder;
+Order: `emcc` under `$EMSDK`, then on PATH, then Debian's own package. Debian 12's is
+too old for 64-bit SIMD code, so there Debian 13's is unpacked below the cache folder;
 it runs with Debian 12's LLVM 19, and its binaryen with Debian 13's C library.
 """
 
@@ -22,7 +22,8 @@ SUITE = "trixie"
 FETCHED = ("emscripten", "binaryen", "node-acorn", "libc6", "libstdc++6", "libgcc-s1")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 EMSDK_HOW = (
-    "install Emscripten 3.1.69 or newer and put emcc on PATH, or set EMSDK to its folder"
+    "install Emscripten 3.1.69 or newer and put emcc on PATH, "
+    "or set EMSDK to its folder"
 )
 WRAPPER = """#!/bin/sh
 # {name} needs a newer C library than this system's: start it with the loader beside it.

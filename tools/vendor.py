@@ -1,4 +1,4 @@
-"""Third-party files of the page: pinned by SHA-256, tried from their sources in order."""
+"""Third-party files of the page: pinned by SHA-256, from several sources in order."""
 
 import shutil
 import tempfile
@@ -50,7 +50,7 @@ class Fetcher:
     """Gets parts, each from the first source that answers."""
 
     def __init__(self, store: Path, wheels: Path) -> None:
-        """Keep fetched files in `store`, by hash, and wheels in `wheels` for a while."""
+        """Keep fetched files in `store`, by hash, and wheels in `wheels`."""
         self.store = store
         self.wheels = wheels
         self._silent_hosts: set[str] = set()
@@ -119,11 +119,11 @@ class Fetcher:
         """Return a downloaded wheel; the same one only once for all its members."""
         folder = self.wheels / requirement
         if not folder.is_dir():
-            pip = [python_with_pip(), "-m", "pip", "download", "--no-deps"]
-            only = ["--only-binary", ":all:", "--ignore-requires-python"]
+            how = ["--no-deps", "--only-binary", ":all:", "--ignore-requires-python"]
+            pip = [str(python_with_pip()), "-m", "pip", "download", *how]
             try:
                 with step(f"downloading {requirement} for its files"):
-                    run([*pip, *only, "--dest", folder, requirement])
+                    run([*pip, "--dest", folder, requirement])
             except BuildError as error:
                 raise SourceError(str(error)) from error
         return next(folder.glob("*.whl"))

@@ -1,4 +1,4 @@
-"""Builds the wheel that Pyodide installs: py/tabgrad with the kernels of wgsl/ in it."""
+"""Builds the wheel that Pyodide installs: py/tabgrad with the kernels of wgsl/."""
 
 import base64
 import hashlib

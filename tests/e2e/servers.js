@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
  * @param {string[]} flags
  * @returns {Promise<{url: string, stop: () => void}>}
  */
-function serve(flags) {
+export function serve(flags) {
   const words = ["-m", "tools.serve", "--until-eof", ...flags];
   const server = spawn("python3", words, { stdio: ["pipe", "pipe", "inherit"] });
   return new Promise((resolve, reject) => {

@@ -46,9 +46,7 @@ def headers_of(port: int, name: str) -> HTTPMessage:
         ("build.json", "application/json"),
     ],
 )
-def test_each_kind_of_file_has_its_type(
-    tmp_path: Path, name: str, wanted: str
-) -> None:
+def test_each_kind_of_file_has_its_type(tmp_path: Path, name: str, wanted: str) -> None:
     (tmp_path / name).write_text("x")
     with served(tmp_path) as port:
         assert headers_of(port, name)["Content-Type"] == wanted
