@@ -27,8 +27,8 @@ def weights(trainer):
 def batch(trainer, step):
     config = trainer.config
     starts = train_offsets(
-        trainer.text, config.train.seed, step, config.train.batch_size
-    )
+        trainer.text, config.train.seed, range(step, step + 1), config.train.batch_size
+    )[0]
     at = starts.astype(np.int64)[:, None] + np.arange(config.model.block_size)
     tokens = trainer.text.tokens.astype(np.int64)
     return torch.tensor(tokens[at]), torch.tensor(tokens[at + 1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabgrad.philox import Stream, normals, philox_4x32, uniforms, words
+from tabgrad.philox import Stream, first_words, normals, philox_4x32, uniforms, words
 
 # known answers of the authors' Random123 distribution: counter, key, output
 VECTORS = [
@@ -48,6 +48,14 @@ def test_draws_do_not_depend_on_what_was_drawn_before(start):
     z = normals(5, Stream.WEIGHTS, 1, 0, 1100)
     part = normals(5, Stream.WEIGHTS, 1, start, 9)
     assert part.tolist() == z[start : start + 9].tolist()
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 16])
+def test_sub_streams_drawn_together_are_those_drawn_alone(count):
+    together = first_words(2**40 + 3, Stream.BATCHES, range(5, 9), count)
+    for row, sub in zip(together, range(5, 9), strict=True):
+        alone = words(2**40 + 3, Stream.BATCHES, sub, 0, count)
+        assert row.tolist() == alone.tolist()
 
 
 def test_normals_are_box_muller_of_word_pairs():

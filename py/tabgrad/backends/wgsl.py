@@ -16,8 +16,7 @@ from pathlib import Path
 
 from tabgrad.backends.variants import Variant, base_variant
 from tabgrad.errors import BackendError
-from tabgrad.graph import Call
-from tabgrad.ops import OPS, Const, Op
+from tabgrad.ops import OPS, Call, Const, Op
 from tabgrad.ops.cases import case_call, op_cases
 from tabgrad.plan import build_plan
 from tabgrad.presets import preset

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tabgrad.philox import Stream, words
+from tabgrad.philox import Stream, first_words
 from tabgrad.text.split import SplitText
 
 
 def train_offsets(
-    text: SplitText, seed: int, step: int, batch_size: int
+    text: SplitText, seed: int, steps: range, batch_size: int
 ) -> NDArray[np.uint32]:
-    """Return the (batch_size,) starts of a step's windows.
+    """Return (len(steps), batch_size) starts of the windows of consecutive steps.
 
     Window b starts at word_b * n_windows >> 32, word_b from the batch stream with
     the step as sub-stream.
     """
-    w = words(seed, Stream.BATCHES, step, 0, batch_size).astype(np.uint64)
+    w = first_words(seed, Stream.BATCHES, steps, batch_size).astype(np.uint64)
     return (w * np.uint64(text.n_train_windows) >> np.uint64(32)).astype(np.uint32)
 
 

@@ -27,15 +27,18 @@ def learning_rate(config: TrainConfig, step: int) -> float:
     return config.lr + (config.min_lr - config.lr) * progress
 
 
-def step_scalars(config: TrainConfig, step: int) -> NDArray[np.float32]:
-    """Return (4,): lr, 1 / (1 - beta1^t), 1 / (1 - beta2^t), 0, with t = step + 1."""
-    t = step + 1
-    return np.array(
-        [
+def step_scalars(config: TrainConfig, steps: range) -> NDArray[np.float32]:
+    """Return (len(steps), 4) of what AdamW needs in each step, counted from 0.
+
+    lr, 1 / (1 - beta1^t), 1 / (1 - beta2^t), 0, with t = step + 1.
+    """
+    rows = [
+        (
             learning_rate(config, step),
-            1.0 / (1.0 - config.beta1**t),
-            1.0 / (1.0 - config.beta2**t),
+            1.0 / (1.0 - config.beta1 ** (step + 1)),
+            1.0 / (1.0 - config.beta2 ** (step + 1)),
             0.0,
-        ],
-        np.float32,
-    )
+        )
+        for step in steps
+    ]
+    return np.array(rows, np.float32)

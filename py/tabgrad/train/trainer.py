@@ -147,11 +147,9 @@ class Trainer:
         train = self.config.train
         scalars = np.zeros((CHUNK_STEPS, 4), np.float32)
         offsets = np.zeros((CHUNK_STEPS, train.batch_size), np.uint32)
-        for i in range(count):
-            scalars[i] = step_scalars(train, first + i)
-            offsets[i] = train_offsets(
-                self.text, train.seed, first + i, train.batch_size
-            )
+        steps = range(first, first + count)
+        scalars[:count] = step_scalars(train, steps)
+        offsets[:count] = train_offsets(self.text, train.seed, steps, train.batch_size)
         writes: dict[str, Array] = {"io.scalars": scalars, "io.offsets": offsets}
         writes["io.index"] = np.zeros(1, np.uint32)
         reads = ("io.loss", "io.grad_norm")

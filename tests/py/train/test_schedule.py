@@ -47,7 +47,7 @@ def test_warm_up_longer_than_the_run():
 
 
 def test_bias_corrections():
-    lr, c1, c2, _ = step_scalars(TrainConfig(), 1)
+    lr, c1, c2, _ = step_scalars(TrainConfig(), range(5))[1]
     assert lr == np.float32(3e-4)
     assert c1 == np.float32(1 / (1 - 0.9**2))
     assert c2 == np.float32(1 / (1 - 0.95**2))
