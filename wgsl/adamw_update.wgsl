@@ -5,6 +5,7 @@
 //   v' = BETA2 v + (1 - BETA2) (g scale)^2
 //   w' = w - lr (decay w + c1 m' / (sqrt(c2 v') + ADAM_EPS))
 //   decay = WEIGHT_DECAY for the first N_DECAY elements, 0 for the rest
+//   a negative scale changes nothing
 //
 // reads   g (N)  scalars (S, 4)  index (1) u32  scale (1)
 // updates w (N)  m (N)  v (N)
@@ -28,7 +29,7 @@ const REST2: f32 = 1.0 - BETA2;
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = linear_index(gid);
-  if (i >= N) {
+  if (i >= N || scale[0] < 0.0) {
     return;
   }
   let at = index[0] % S * 4u;

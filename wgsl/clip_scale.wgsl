@@ -2,10 +2,11 @@
 //
 //   norm = sqrt(sum partial); ring[index % S] = norm
 //   scale = min(1, GRAD_CLIP / (norm + CLIP_EPS)), or 1 where GRAD_CLIP is 0
+//   scale = -1 where norm or loss[index % S] is not finite, or scale was negative: from the
+//   first bad step on adamw_update leaves the weights alone, until the host writes scale
 //
-// reads   partial (N)  index (1) u32
-// updates ring (S)
-// writes  scale (1)
+// reads   partial (N)  index (1) u32  loss (S)
+// updates ring (S)  scale (1)
 // grid    one thread
 // limits  none; one thread walks over N
 // exact   sums in order of partial: not bit-equal to numpy, see tol in ops/optim.py
@@ -13,8 +14,14 @@
 
 @group(0) @binding(0) var<storage, read> partial: array<f32>;
 @group(0) @binding(1) var<storage, read> index: array<u32>;
-@group(0) @binding(2) var<storage, read_write> ring: array<f32>;
-@group(0) @binding(3) var<storage, read_write> scale: array<f32>;
+@group(0) @binding(2) var<storage, read> loss: array<f32>;
+@group(0) @binding(3) var<storage, read_write> ring: array<f32>;
+@group(0) @binding(4) var<storage, read_write> scale: array<f32>;
+
+// by the exponent bits: a compiler may take x == x for true
+fn is_finite(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u;
+}
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
@@ -27,10 +34,14 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   }
   let norm = sqrt(sum);
   // the ring keeps a norm that is not finite, for the host to see
-  ring[index[0] % S] = norm;
+  let at = index[0] % S;
+  ring[at] = norm;
   var factor = 1.0;
   if (GRAD_CLIP > 0.0) {
     factor = min(1.0, GRAD_CLIP / (norm + CLIP_EPS));
+  }
+  if (scale[0] < 0.0 || !is_finite(norm) || !is_finite(loss[at])) {
+    factor = -1.0;
   }
   scale[0] = factor;
 }

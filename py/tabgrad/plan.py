@@ -254,7 +254,7 @@ def _clip(graph: Graph, config: RunConfig, pages: list[_Page]) -> None:
         graph.add(Tensor(partial, (N_PARTIALS,), "f32", "state"))
         graph.call("sqnorm_fwd", {"g": f"page.{page.number}.g", "partial": partial})
     args = {"partial": "norm.partials", "index": "io.index"}
-    args |= {"ring": "io.grad_norm", "scale": "norm.scale"}
+    args |= {"loss": "io.loss", "ring": "io.grad_norm", "scale": "norm.scale"}
     attrs = {"GRAD_CLIP": config.train.grad_clip, "CLIP_EPS": CLIP_EPS}
     graph.call("clip_scale", args, attrs)
 

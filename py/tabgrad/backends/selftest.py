@@ -19,7 +19,8 @@ class Deviation:
     """How far an output of one case is from its reference.
 
     `ratio` is the largest error over what the contract allows; up to 1 passes. A
-    value that is not finite where the reference is gives infinity.
+    value that is not finite where the reference is, or the other way round, gives
+    infinity.
     """
 
     op: str
@@ -87,9 +88,13 @@ def _deviation(call: Call, name: str, got: Array, wanted: Array) -> Deviation:
     g = got.reshape(-1).astype(np.float64)
     w = np.asarray(wanted).reshape(-1).astype(np.float64)
     tol = call.op.tol
-    allowed = tol.abs + tol.rel * float(np.abs(w).max(initial=0.0))
-    error = np.abs(g - w)
-    error[~np.isfinite(g)] = np.inf
+    finite = np.isfinite(w)
+    allowed = tol.abs + tol.rel * float(np.abs(w[finite]).max(initial=0.0))
+    with np.errstate(invalid="ignore"):
+        error = np.abs(g - w)
+    same = (g == w) | (np.isnan(g) & np.isnan(w))
+    error[~(finite & np.isfinite(g))] = np.inf
+    error[same] = 0.0
     at = int(error.argmax())
     worst = float(error[at])
     ratio = 0.0 if worst == 0 else worst / allowed if allowed > 0 else np.inf

@@ -16,6 +16,7 @@ from tabgrad.dims import resolve_shape
 from tabgrad.errors import PlanError
 from tabgrad.ops import Call, Const, Op
 from tabgrad.ops.attention import attention_fwd
+from tabgrad.ops.optim import HALTED
 from tabgrad.ops.xent import xent_fwd
 from tabgrad.tensors import Array, Tensor
 
@@ -174,10 +175,27 @@ def _make_consistent(
     if op.name == "adamw_update":
         arrays["v"] = np.abs(arrays["v"])
         arrays["scalars"] = np.abs(arrays["scalars"]) * np.float32(0.1)
+    if op.name == "clip_scale":
+        _make_unfit(arrays)
+    if op.name == "adamw_update" and consts["N"] == WORKGROUP + 1:
+        arrays["scale"][0] = HALTED
     if op.name.startswith("gelu"):
         flat = arrays["x"].reshape(-1)
         points = np.array(_GELU_POINTS, np.float32)[: len(flat)]
         flat[: len(points)] = points
+
+
+def _make_unfit(arrays: dict[str, Array]) -> None:
+    """Give clip_scale, at some sizes, what must halt the run."""
+    size, at = len(arrays["partial"]), int(arrays["index"][0]) % len(arrays["loss"])
+    if size == WORKGROUP - 1:
+        arrays["partial"][5] = np.nan
+    elif size == WORKGROUP:
+        arrays["partial"][3] = np.inf
+    elif size == WORKGROUP + 1:
+        arrays["scale"][0] = HALTED
+    elif size > WORKGROUP + 1:
+        arrays["loss"][at] = np.nan
 
 
 def case_call(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tabgrad.ops.contract import Op, Tol
 from tabgrad.tensors import Array
 
+HALTED = -1.0  # the scale after a step that was not finite: nothing moves any more
 N_PARTIALS = 1024  # partial sums per arena page; fixed, so that no order varies
 
 
@@ -36,27 +37,34 @@ SQNORM_FWD = Op(
 def clip_scale(
     partial: Array,
     index: NDArray[np.uint32],
+    loss: Array,
     ring: Array,
+    scale: Array,
     GRAD_CLIP: float,
     CLIP_EPS: float,
 ) -> tuple[Array, Array]:
     """Return the ring with the norm at `index`, and scale (1,).
 
     norm = sqrt(sum partial); scale = min(1, GRAD_CLIP / (norm + CLIP_EPS)), or 1
-    where GRAD_CLIP is 0.
+    where GRAD_CLIP is 0. Where the norm or loss[index] is not finite, or the old
+    scale is negative, the new one is -1: the weights stay those of the last good
+    step until the host writes another scale.
     """
+    at = int(index[0]) % len(ring)
     norm = np.sqrt(partial.sum())
     ring = ring.copy()
-    ring[int(index[0]) % len(ring)] = norm
-    scale = min(1.0, GRAD_CLIP / (norm + CLIP_EPS)) if GRAD_CLIP > 0 else 1.0
-    return ring, np.array([scale], partial.dtype)
+    ring[at] = norm
+    factor = min(1.0, GRAD_CLIP / (norm + CLIP_EPS)) if GRAD_CLIP > 0 else 1.0
+    if scale[0] < 0 or not (np.isfinite(norm) and np.isfinite(loss[at])):
+        factor = HALTED
+    return ring, np.array([factor], partial.dtype)
 
 
 CLIP_SCALE = Op(
     "clip_scale",
-    reads={"partial": "N", "index": "1:u32"},
-    updates={"ring": "S"},
-    writes={"scale": "1"},
+    reads={"partial": "N", "index": "1:u32", "loss": "S"},
+    updates={"ring": "S", "scale": "1"},
+    writes={},
     reference=clip_scale,
     attrs=("GRAD_CLIP", "CLIP_EPS"),
     flops=lambda d: d["N"],
@@ -82,8 +90,11 @@ def adamw_update(
     scalars[index] holds lr, c1 = 1 / (1 - beta1^t), c2 = 1 / (1 - beta2^t). With
     g scaled: m' = beta1 m + (1 - beta1) g; v' = beta2 v + (1 - beta2) g^2;
     w' = w - lr (decay w + c1 m' / (sqrt(c2 v') + eps)); decay is WEIGHT_DECAY
-    for the first N_DECAY elements and 0 for the rest.
+    for the first N_DECAY elements and 0 for the rest. A negative scale changes
+    nothing.
     """
+    if scale[0] < 0:
+        return w, m, v
     real = w.dtype.type
     lr, c1, c2 = scalars[int(index[0]) % len(scalars), :3]
     g = g * scale[0]

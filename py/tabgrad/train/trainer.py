@@ -83,6 +83,14 @@ class Trainer:
                 done += count
             progress("weights", done, self.plan.n_params)
 
+    def set_learning_rate(self, lr: float) -> None:
+        """Change the peak learning rate of the steps to come.
+
+        Raises:
+            ConfigError: the rate is out of range.
+        """
+        self.config = self.config.replace(lr=lr)
+
     def request_stop(self) -> None:
         """Make `train` return after the steps that are under way."""
         self._stop_requested = True
@@ -92,9 +100,11 @@ class Trainer:
 
         Raises:
             NonFiniteError: a loss or gradient norm is not finite; the steps before
-                it have been emitted and `step` is the last good one.
+                it have been emitted, `step` is the last good one and the weights
+                are those after it, so that a lower rate can go on from there.
         """
         self._stop_requested = False
+        await self.backend.write("norm.scale", np.ones(1, np.float32))  # not halted
         goal, launched = self.step + n_steps, self.step
         flying: deque[tuple[int, int, asyncio.Task[dict[str, Array]]]] = deque()
         clock = time.perf_counter()

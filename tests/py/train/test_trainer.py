@@ -91,6 +91,35 @@ def test_divergence_stops_at_the_first_bad_step_with_advice():
     assert all(map(math.isfinite, got))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_after_divergence_the_weights_are_those_of_the_last_good_step():
+    trainer = run_of(lr=100.0, grad_clip=0.0, eval_every=0)
+    with pytest.raises(NonFiniteError):
+        train(trainer, 500)
+    good = trainer.step
+    again = run_of(lr=100.0, grad_clip=0.0, eval_every=0)
+    train(again, good)
+    for name in ("page.0.w", "page.0.m", "page.0.v"):
+        kept = asyncio.run(trainer.backend.read(name))
+        assert kept.tolist() == asyncio.run(again.backend.read(name)).tolist()
+
+
+def test_a_run_goes_on_after_a_halt():
+    trainer = run_of(eval_every=0)
+    train(trainer, 3)
+    name = "h.0.mlp.c_fc.bias"
+    kept = asyncio.run(trainer.backend.read(name))
+    asyncio.run(trainer.backend.write(name, np.full_like(kept, np.inf)))
+    with pytest.raises(NonFiniteError, match="step 4"):
+        train(trainer, 3)
+    asyncio.run(trainer.backend.write(name, kept))
+    trainer.set_learning_rate(1e-4)
+    assert trainer.step == 3
+    events = train(trainer, 2)
+    assert events[-1].step == 5
+    assert events[-1].lr == 1e-4
+
+
 def test_the_gradient_norm_is_of_the_step_it_belongs_to():
     events = train(run_of(eval_every=0), 5)
     norms = [x for e in events for x in e.grad_norms]
