@@ -75,13 +75,13 @@ def _assemble(engines: list[Path], missing: NoEmscripten | None) -> None:
     for path in engines:
         shutil.copyfile(path, fresh / "engine" / path.name)
     package = wheel.build_wheel(fresh)
-    described = _describe(fresh, package, missing)
+    described = describe(fresh, package, missing)
     (fresh / "build.json").write_text(json.dumps(described, indent=1) + "\n")
     shutil.rmtree(DIST, ignore_errors=True)
     fresh.rename(DIST)
 
 
-def _describe(
+def describe(
     folder: Path, package: Path, missing: NoEmscripten | None
 ) -> dict[str, object]:
     """Return what build.json holds.

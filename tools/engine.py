@@ -9,6 +9,7 @@ A build is done again only when its sources, headers, flags or compiler changed.
 """
 
 import os
+import platform
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -162,7 +163,8 @@ def native_env() -> dict[str, str]:
     The sanitizer's runtime must be there first. Leaks are not looked for, because the
     Python interpreter keeps much on purpose.
     """
-    runtime = run([CLANG, "-print-file-name=libclang_rt.asan-x86_64.so"]).strip()
+    name = f"libclang_rt.asan-{platform.machine()}.so"
+    runtime = run([CLANG, f"-print-file-name={name}"]).strip()
     symbols = str(packages.LLVM_BIN / "llvm-symbolizer")
     return {
         "LD_PRELOAD": runtime,
