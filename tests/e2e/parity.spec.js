@@ -66,9 +66,13 @@ for (const preset of [...ALWAYS, ...FULL]) {
         const worst = Math.max(...errors).toExponential(1);
         const first = errors[0].toExponential(1);
         const last = errors[STEPS - 1].toExponential(1);
-        console.log(`${preset} ${backend} ${series}: ${first} to ${last}, worst ${worst}`);
+        process.stdout.write(
+          `${preset} ${backend} ${series}: ${first} to ${last}, worst ${worst}\n`,
+        );
         expect(errors[0], `${series} at step 1`).toBeLessThanOrEqual(BAR_FIRST);
-        expect(Math.max(...errors), `${series} to step 50`).toBeLessThanOrEqual(BAR_LAST);
+        expect(Math.max(...errors), `${series} to step 50`).toBeLessThanOrEqual(
+          BAR_LAST,
+        );
       }
       if (backend === "webgpu") {
         noteWebgpuRun(`parity of ${preset}`, got.adapter);
