@@ -22,7 +22,7 @@ from tabgrad.text.batches import eval_offsets, train_offsets
 from tabgrad.text.split import SplitText
 from tabgrad.train.schedule import learning_rate, step_scalars
 
-CHUNK_S = 0.1  # a chunk lasts about this long, so that Pause is felt at once
+CHUNK_S = 0.06  # a chunk lasts about this long, so that Pause is felt at once
 _WRITE_FLOATS = 1 << 22  # weights are drawn and written in slices of 16 MiB
 
 
