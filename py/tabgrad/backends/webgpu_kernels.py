@@ -1,0 +1,125 @@
+"""Shader modules and pipelines of a device, made once for each distinct source."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from tabgrad.backends.base import Progress
+from tabgrad.backends.webgpu_host import ErrorScopes, GpuHost, JsObject, js_message
+from tabgrad.backends.wgsl import Kernel
+from tabgrad.errors import BackendError
+from tabgrad.ops import Op
+
+_COMPUTE = 4  # GPUShaderStage.COMPUTE
+
+
+class Layouts:
+    """Bind-group and pipeline layouts, by the access modes of a contract."""
+
+    def __init__(self, host: GpuHost) -> None:
+        """Make an empty collection."""
+        self._host = host
+        self._made: dict[tuple[str, ...], tuple[JsObject, JsObject]] = {}
+
+    def bind_group(self, op: Op) -> JsObject:
+        """Return the layout of an op's arguments, in binding order."""
+        return self._of(op)[0]
+
+    def pipeline(self, op: Op) -> JsObject:
+        """Return the layout of a pipeline whose only group is the op's."""
+        return self._of(op)[1]
+
+    def _of(self, op: Op) -> tuple[JsObject, JsObject]:
+        kinds = tuple(
+            "read-only-storage" if arg.access == "read" else "storage"
+            for arg in op.args
+        )
+        if kinds not in self._made:
+            device, to_js = self._host.device, self._host.to_js
+            entries = [
+                {"binding": i, "visibility": _COMPUTE, "buffer": {"type": kind}}
+                for i, kind in enumerate(kinds)
+            ]
+            group = device.createBindGroupLayout(to_js({"entries": entries}))
+            wanted = to_js({"bindGroupLayouts": [group]})
+            self._made[kinds] = (group, device.createPipelineLayout(wanted))
+        return self._made[kinds]
+
+
+class Pipelines:
+    """Compiles kernels, all at once; those of the last plan are kept."""
+
+    def __init__(self, host: GpuHost, layouts: Layouts) -> None:
+        """Make an empty collection."""
+        self._host = host
+        self._layouts = layouts
+        self._made: dict[str, JsObject] = {}
+        self.warnings: list[str] = []
+
+    async def compile(
+        self, wanted: Sequence[tuple[Kernel, Op]], progress: Progress
+    ) -> Mapping[str, JsObject]:
+        """Return source -> pipeline, for each distinct kernel.
+
+        Raises:
+            BackendError: a kernel does not compile; the message names it.
+        """
+        distinct = {kernel.source: (kernel, op) for kernel, op in wanted}
+        new = [pair for source, pair in distinct.items() if source not in self._made]
+        done = len(distinct) - len(new)
+        progress("kernels", done, len(distinct))
+        self.warnings = []
+
+        async def compile_one(kernel: Kernel, op: Op) -> None:
+            nonlocal done
+            self._made[kernel.source] = await self._compile(kernel, op)
+            done += 1
+            progress("kernels", done, len(distinct))
+
+        results = await asyncio.gather(
+            *(compile_one(kernel, op) for kernel, op in new), return_exceptions=True
+        )
+        for result in results:
+            if result is not None:
+                raise result
+        self._made = {source: self._made[source] for source in distinct}
+        return self._made
+
+    async def _compile(self, kernel: Kernel, op: Op) -> JsObject:
+        device, to_js = self._host.device, self._host.to_js
+        with ErrorScopes(self._host) as scopes:
+            code = {"label": kernel.label, "code": kernel.source}
+            module = device.createShaderModule(to_js(code))
+        await self._check_module(kernel, module, await scopes.first_error())
+        wanted = {
+            "label": kernel.label,
+            "layout": self._layouts.pipeline(op),
+            "compute": {"module": module, "entryPoint": "main"},
+        }
+        try:
+            return await device.createComputePipelineAsync(to_js(wanted))
+        except self._host.js_error as error:
+            raise BackendError(
+                f"kernel {kernel.label}: the GPU made no pipeline: {js_message(error)}"
+            ) from error
+
+    async def _check_module(
+        self, kernel: Kernel, module: JsObject, error: str | None
+    ) -> None:
+        try:
+            report = await module.getCompilationInfo()
+        except self._host.js_error as lost:
+            error = error or js_message(lost)
+            raise BackendError(f"kernel {kernel.label}: {error}") from lost
+        lines = kernel.source.splitlines()
+        faults: list[str] = []
+        for message in report.messages:
+            number = int(message.lineNum)
+            line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+            text = f"kernel {kernel.label}, {line!r}: {message.message}"
+            target = faults if message.type == "error" else self.warnings
+            target.append(text)
+        if faults or error:
+            words = "; ".join(faults) or f"kernel {kernel.label}: {error}"
+            raise BackendError(f"the GPU does not compile {words}")

@@ -1,0 +1,366 @@
+// Replays prepared programs on a GPU: a loop over an int32 command list.
+//
+// A step is one command encoder, one compute pass and one submit. Results are copied into
+// staging buffers and come back late, so that nothing waits for the GPU but the queue's
+// own bound. Runs take effect in the order of the calls, and each gets its own results.
+
+const DISPATCH = 0; // pipeline, bind group, x, y
+const COMMAND_WORDS = 5;
+const ROW_NUMBERS = 4; // of a transfer table: buffer, its byte, byte of the packed bytes, bytes
+
+const GROUP_STEPS = 8; // steps that share one error scope and one fence
+const MAX_FENCES = 2; // groups on the queue before the next one waits
+const MIN_STAGING_BYTES = 4096;
+const MAX_KEPT_STAGING = 4; // free staging buffers that are kept for later runs
+const WAIT_FOR_WRITES_BYTES = 1 << 20; // larger writes wait for the queue: it buffers them
+
+/** @type {GPUErrorFilter[]} */
+const FILTERS = ["validation", "out-of-memory", "internal"];
+
+/**
+ * @typedef {object} LoadedPlan
+ * @property {GPUBuffer[]} buffers
+ * @property {GPUComputePipeline[]} pipelines
+ * @property {GPUBindGroup[]} bindGroups
+ * @property {Map<string, Int32Array>} programs
+ * @property {boolean} isFreed
+ */
+
+/**
+ * @typedef {object} Job
+ * @property {LoadedPlan} plan
+ * @property {string} label the program's name
+ * @property {Int32Array} commands
+ * @property {number} steps
+ * @property {Uint8Array<ArrayBuffer>} bytes what is written before the first step, packed
+ * @property {Float64Array} writes transfer table into `bytes`
+ * @property {Float64Array} reads transfer table into the result
+ */
+
+/**
+ * @typedef {object} Encoded
+ * @property {Promise<GPUError | null>[]} checks
+ * @property {GPUBuffer | null} staging
+ * @property {number} readBytes
+ */
+
+/** @param {GPUError | Error} error */
+function words(error) {
+  return error.message.trim();
+}
+
+/** @param {Uint8Array} bytes */
+function numbers(bytes) {
+  return new Float64Array(bytes.slice().buffer);
+}
+
+/** @param {Float64Array} table */
+function totalBytes(table) {
+  let total = 0;
+  for (let at = 0; at < table.length; at += ROW_NUMBERS) {
+    total += table[at + 3];
+  }
+  return total;
+}
+
+export class WebgpuPlayer {
+  #device;
+  /** @type {Error | null} */
+  #failure = null;
+  /** @type {Set<(reason: Error) => void>} */
+  #pending = new Set();
+  /** @type {Promise<unknown>} */
+  #turn = Promise.resolve();
+  /** @type {Promise<unknown>[]} */
+  #fences = [];
+  /** @type {GPUBuffer[]} */
+  #staging = [];
+
+  /** @param {GPUDevice} device */
+  constructor(device) {
+    this.#device = device;
+    device.addEventListener("uncapturederror", (event) => {
+      const { error } = /** @type {GPUUncapturedErrorEvent} */ (event);
+      event.preventDefault();
+      this.#fail(`the GPU reported an error: ${words(error)}`);
+    });
+    device.lost.then(({ reason, message }) => {
+      this.#fail(
+        `the GPU device was lost (${reason}): ${message.trim() || "no message"}; ` +
+          "it may be out of memory: choose a smaller preset or another backend",
+      );
+    });
+  }
+
+  /** What made the device unusable, or null. */
+  get failure() {
+    return this.#failure?.message ?? null;
+  }
+
+  /**
+   * Take a prepared plan.
+   *
+   * @param {GPUBuffer[]} buffers
+   * @param {GPUComputePipeline[]} pipelines
+   * @param {GPUBindGroup[]} bindGroups
+   * @param {string[]} names of the programs
+   * @param {Uint8Array[]} commands of each program: int32 words, as bytes
+   * @returns {LoadedPlan} for `run` and `unload`
+   */
+  load(buffers, pipelines, bindGroups, names, commands) {
+    /** @type {Map<string, Int32Array>} */
+    const programs = new Map([["", new Int32Array(0)]]);
+    for (const [i, name] of names.entries()) {
+      programs.set(name, new Int32Array(commands[i].slice().buffer));
+    }
+    return { buffers, pipelines, bindGroups, programs, isFreed: false };
+  }
+
+  /**
+   * Let go of a plan; its runs that have not begun are refused.
+   *
+   * @param {LoadedPlan} plan
+   */
+  unload(plan) {
+    plan.isFreed = true;
+  }
+
+  /**
+   * Write, run a program some times, and read.
+   *
+   * @param {LoadedPlan} plan
+   * @param {string} program or "" to transfer only
+   * @param {number} steps
+   * @param {Uint8Array<ArrayBuffer>} bytes what to write, packed
+   * @param {Uint8Array} writes transfer table: rows of float64, as bytes
+   * @param {Uint8Array} reads transfer table
+   * @returns {Promise<Uint8Array>} what was read, packed
+   * @throws {Error} the GPU failed now or before
+   */
+  run(plan, program, steps, bytes, writes, reads) {
+    const commands = plan.programs.get(program);
+    if (!commands) {
+      return Promise.reject(new Error(`program ${program} was not loaded`));
+    }
+    const tables = { writes: numbers(writes), reads: numbers(reads) };
+    const job = { plan, label: program, commands, steps, bytes, ...tables };
+    const encoded = this.#turn.then(() => this.#encode(job));
+    this.#turn = Promise.allSettled([encoded]);
+    return this.#untilFailure(encoded.then((done) => this.#collect(job, done)));
+  }
+
+  /**
+   * @param {string} message
+   * @returns {Error} the first failure
+   */
+  #fail(message) {
+    this.#failure ??= new Error(message);
+    for (const reject of this.#pending) {
+      reject(this.#failure);
+    }
+    this.#pending.clear();
+    return this.#failure;
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} promise
+   * @returns {Promise<T>} the same, but rejected as soon as the device fails
+   */
+  #untilFailure(promise) {
+    return new Promise((resolve, reject) => {
+      this.#pending.add(reject);
+      promise
+        .then(resolve, (error) => reject(this.#failure ?? error))
+        .finally(() => this.#pending.delete(reject));
+    });
+  }
+
+  /** @param {Job} job */
+  #assertUsable(job) {
+    if (this.#failure) {
+      throw this.#failure;
+    }
+    if (job.plan.isFreed) {
+      throw new Error("the plan was freed before this run began");
+    }
+  }
+
+  /**
+   * @param {Job} job
+   * @returns {Promise<Encoded>} when all of it is on the queue
+   */
+  async #encode(job) {
+    this.#assertUsable(job);
+    const readBytes = totalBytes(job.reads);
+    /** @type {Encoded} */
+    const done = { checks: [], staging: null, readBytes };
+    this.#scoped(done.checks, () => {
+      this.#write(job);
+      done.staging = readBytes ? this.#takeStaging(readBytes) : null;
+    });
+    for (let first = 0; first < job.steps; first += GROUP_STEPS) {
+      await this.#roomOnQueue();
+      this.#assertUsable(job);
+      const end = Math.min(first + GROUP_STEPS, job.steps);
+      this.#scoped(done.checks, () => {
+        for (let step = first; step < end; step++) {
+          this.#submitStep(job, step === job.steps - 1 ? done.staging : null);
+        }
+      });
+      this.#fence();
+    }
+    if (job.steps === 0) {
+      this.#scoped(done.checks, () => this.#submitStep(job, done.staging));
+      if (job.bytes.length >= WAIT_FOR_WRITES_BYTES) {
+        this.#fence();
+        await this.#roomOnQueue();
+      }
+    }
+    return done;
+  }
+
+  /**
+   * @param {Promise<GPUError | null>[]} checks
+   * @param {() => void} encode runs inside error scopes, whose results join `checks`
+   */
+  #scoped(checks, encode) {
+    for (const filter of FILTERS) {
+      this.#device.pushErrorScope(filter);
+    }
+    try {
+      encode();
+    } finally {
+      for (const _ of FILTERS) {
+        const asResult = (/** @type {GPUError} */ error) => error;
+        checks.push(this.#device.popErrorScope().catch(asResult));
+      }
+    }
+  }
+
+  #fence() {
+    this.#fences.push(Promise.allSettled([this.#device.queue.onSubmittedWorkDone()]));
+  }
+
+  async #roomOnQueue() {
+    while (this.#fences.length >= MAX_FENCES) {
+      await this.#untilFailure(Promise.resolve(this.#fences.shift()));
+    }
+  }
+
+  /** @param {Job} job */
+  #write({ plan, bytes, writes }) {
+    for (let at = 0; at < writes.length; at += ROW_NUMBERS) {
+      const [buffer, offset, start, size] = writes.subarray(at, at + ROW_NUMBERS);
+      this.#device.queue.writeBuffer(plan.buffers[buffer], offset, bytes, start, size);
+    }
+  }
+
+  /**
+   * @param {Job} job
+   * @param {GPUBuffer | null} staging where results go after the step
+   */
+  #submitStep({ plan, label, commands, steps, reads }, staging) {
+    const encoder = this.#device.createCommandEncoder();
+    if (steps > 0) {
+      const pass = encoder.beginComputePass({ label });
+      for (let at = 0; at < commands.length; at += COMMAND_WORDS) {
+        this.#play(plan, pass, commands, at);
+      }
+      pass.end();
+    }
+    if (staging) {
+      for (let at = 0; at < reads.length; at += ROW_NUMBERS) {
+        const [buffer, offset, start, size] = reads.subarray(at, at + ROW_NUMBERS);
+        encoder.copyBufferToBuffer(plan.buffers[buffer], offset, staging, start, size);
+      }
+    }
+    this.#device.queue.submit([encoder.finish()]);
+  }
+
+  /**
+   * @param {LoadedPlan} plan
+   * @param {GPUComputePassEncoder} pass
+   * @param {Int32Array} commands
+   * @param {number} at first word of the command
+   */
+  #play(plan, pass, commands, at) {
+    if (commands[at] !== DISPATCH) {
+      throw new Error(`command ${commands[at]} is unknown; wanted ${DISPATCH}`);
+    }
+    pass.setPipeline(plan.pipelines[commands[at + 1]]);
+    pass.setBindGroup(0, plan.bindGroups[commands[at + 2]]);
+    pass.dispatchWorkgroups(commands[at + 3], commands[at + 4]);
+  }
+
+  /**
+   * @param {number} bytes
+   * @returns {GPUBuffer} free, and at least as large
+   */
+  #takeStaging(bytes) {
+    const at = this.#staging.findIndex((buffer) => buffer.size >= bytes);
+    if (at >= 0) {
+      return this.#staging.splice(at, 1)[0];
+    }
+    const size = 2 ** Math.ceil(Math.log2(Math.max(bytes, MIN_STAGING_BYTES)));
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    return this.#device.createBuffer({ label: "staging", size, usage });
+  }
+
+  /** @param {GPUBuffer} buffer */
+  #giveStaging(buffer) {
+    this.#staging.push(buffer);
+    this.#staging.sort((a, b) => a.size - b.size);
+    if (this.#staging.length > MAX_KEPT_STAGING) {
+      this.#staging.pop()?.destroy();
+    }
+  }
+
+  /**
+   * @param {Job} job
+   * @param {Encoded} done
+   * @returns {Promise<Uint8Array>}
+   */
+  async #collect(job, { checks, staging, readBytes }) {
+    const mapped = staging?.mapAsync(GPUMapMode.READ, 0, readBytes);
+    const [ready] = await Promise.allSettled([mapped]);
+    const error = (await Promise.all(checks)).find((found) => found !== null);
+    if (error) {
+      throw this.#fail(await this.#diagnose(job, error));
+    }
+    if (ready.status === "rejected") {
+      throw this.#fail(`results could not be read: ${words(ready.reason)}`);
+    }
+    if (!staging) {
+      return new Uint8Array(0);
+    }
+    const copy = new Uint8Array(staging.getMappedRange(0, readBytes)).slice();
+    staging.unmap();
+    this.#giveStaging(staging);
+    return copy;
+  }
+
+  /**
+   * Find which kernel a submit failed at, by playing the calls one by one.
+   *
+   * @param {Job} job
+   * @param {GPUError} error
+   * @returns {Promise<string>}
+   */
+  async #diagnose(job, error) {
+    const { plan, commands, steps } = job;
+    for (let at = 0; steps > 0 && at < commands.length; at += COMMAND_WORDS) {
+      const one = commands.slice(at, at + COMMAND_WORDS);
+      /** @type {Promise<GPUError | null>[]} */
+      const checks = [];
+      const call = { ...job, commands: one, steps: 1 };
+      this.#scoped(checks, () => this.#submitStep(call, null));
+      const found = (await Promise.all(checks)).find((result) => result !== null);
+      if (found) {
+        const { label } = plan.pipelines[one[1]];
+        return `kernel ${label} failed on the GPU: ${words(found)}`;
+      }
+    }
+    return `the GPU refused the work: ${words(error)}`;
+  }
+}
