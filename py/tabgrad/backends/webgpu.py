@@ -78,7 +78,7 @@ class WebgpuBackend:
         self._loaded = loaded
 
     def _check_alive(self) -> None:
-        if self._host.player.failure is not None:
+        if self._host.player.failure:
             raise BackendError(f"WebGPU: {self._host.player.failure}")
 
     def _kernel(self, call: Call) -> Kernel:

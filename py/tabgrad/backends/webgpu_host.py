@@ -76,6 +76,6 @@ class ErrorScopes:
                 error = await promise
             except self._host.js_error as lost:
                 error = lost
-            if error is not None:
+            if error:  # JavaScript's null is false here, but not None
                 found.append(js_message(error))
         return found[0] if found else None

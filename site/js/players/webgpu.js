@@ -92,9 +92,9 @@ export class WebgpuPlayer {
     });
   }
 
-  /** What made the device unusable, or null. */
+  /** What made the device unusable, or "". */
   get failure() {
-    return this.#failure?.message ?? null;
+    return this.#failure?.message ?? "";
   }
 
   /**
