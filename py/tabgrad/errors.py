@@ -41,3 +41,9 @@ class NonFiniteError(TabgradError):
     """The loss or the gradient norm stopped being a finite number."""
 
     code = "TAB-NONFINITE"
+
+
+class BusyError(TabgradError):
+    """Something else is under way that must end first."""
+
+    code = "TAB-BUSY"

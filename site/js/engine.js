@@ -1,0 +1,111 @@
+// The page's access to the engine: calls wait for it, and what fails is shown.
+
+/** @import { Facts, Method } from "./protocol.js" */
+/** @import { Store } from "./store.js" */
+
+import { Client, TabgradError } from "./client.js";
+
+/**
+ * @typedef {string | {text: string, name?: string}} CorpusRequest
+ * @typedef {{corpus_id: string, n_bytes: number}} KeptCorpus
+ */
+
+export const BUILTIN_CORPUS = "tinyshakespeare";
+
+export class Engine {
+  /** @param {Store} store */
+  constructor(store) {
+    this.store = store;
+    /** @type {WeakMap<object, KeptCorpus>} texts that the worker has */
+    this.corpora = new WeakMap();
+    /** @type {(facts: Facts) => void} */
+    let isReady = () => undefined;
+    /** @type {Promise<Facts>} */
+    this.booted = new Promise((resolve) => {
+      isReady = resolve;
+    });
+    this.client = new Client((event) => {
+      store.take(event);
+      if (event.type === "ready") {
+        isReady(event.facts);
+      }
+    });
+  }
+
+  /** Start the engine; again after a failure. */
+  start() {
+    this.corpora = new WeakMap();
+    this.store.beginBoot();
+    this.client.start();
+  }
+
+  /**
+   * Call the engine once it has loaded; what fails is shown on the page, too.
+   *
+   * @param {Method} method
+   * @param {object} [request]
+   * @returns {Promise<any>}
+   * @throws {TabgradError}
+   */
+  async call(method, request) {
+    await this.booted;
+    try {
+      return await this.client.call(method, request);
+    } catch (error) {
+      throw this.shown(error);
+    }
+  }
+
+  /**
+   * Put an error on the page.
+   *
+   * @param {unknown} error
+   * @returns {TabgradError}
+   */
+  shown(error) {
+    const fault =
+      error instanceof TabgradError
+        ? error
+        : new TabgradError({ code: "TAB-BUG", message: String(error) });
+    this.store.addFault(fault);
+    return fault;
+  }
+
+  /**
+   * Put a refusal on the page.
+   *
+   * @param {string} message
+   */
+  busy(message) {
+    return this.shown(new TabgradError({ code: "TAB-BUSY", message }));
+  }
+
+  /**
+   * Return a request whose corpus is an id, so that a text crosses to the worker once.
+   *
+   * @template {{corpus?: CorpusRequest}} T
+   * @param {T} request
+   */
+  async withCorpusId(request) {
+    const { corpus = BUILTIN_CORPUS, ...rest } = request;
+    if (typeof corpus === "string") {
+      return { ...rest, corpus };
+    }
+    return { ...rest, corpus: (await this.kept(corpus)).corpus_id };
+  }
+
+  /**
+   * @param {{text: string, name?: string}} corpus
+   * @returns {Promise<KeptCorpus>}
+   */
+  async kept(corpus) {
+    const { text, name = "text" } = corpus;
+    const known = this.corpora.get(corpus);
+    if (known) {
+      return known;
+    }
+    const added = await this.call("add_corpus", { text: String(text), name });
+    this.corpora.set(corpus, added);
+    return added;
+  }
+}

@@ -1,0 +1,66 @@
+// Errors, in words: what happened and what to do, what was kept. They stay until dismissed.
+
+/** @import { Fault } from "../protocol.js" */
+/** @import { Store } from "../store.js" */
+
+import { byId, element } from "./dom.js";
+
+/** @param {string} text */
+function sentence(text) {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/**
+ * @param {Fault} fault
+ * @param {Store} store
+ */
+function alertOf(fault, store) {
+  const dismiss = element("button", { type: "button", class: "quiet" }, ["Dismiss"]);
+  dismiss.addEventListener("click", () => store.dismiss(fault));
+  const copy = element("button", { type: "button", class: "quiet" }, ["Copy details"]);
+  copy.addEventListener("click", () => copyDetails(fault, store, copy));
+  return element("div", { class: "alert", "data-code": fault.code }, [
+    element("p", { class: "alert-message" }, [sentence(fault.message)]),
+    ...(fault.kept ? [element("p", {}, [fault.kept])] : []),
+    element("p", { class: "alert-actions" }, [
+      element("code", {}, [fault.code]),
+      copy,
+      dismiss,
+    ]),
+  ]);
+}
+
+/**
+ * @param {Fault} fault
+ * @param {Store} store
+ * @param {HTMLElement} button
+ */
+async function copyDetails(fault, store, button) {
+  const { code, message, kept, detail } = fault;
+  const { facts, model } = store;
+  const details = { code, message, kept, detail, facts, model };
+  const browser = navigator.userAgent;
+  await navigator.clipboard.writeText(JSON.stringify({ ...details, browser }, null, 1));
+  button.textContent = "Copied";
+}
+
+/** @param {Store} store */
+export function mountAlerts(store) {
+  const region = byId("alerts");
+  /** @type {Map<Fault, HTMLElement>} */
+  const shown = new Map();
+  store.subscribe(["faults"], () => {
+    for (const [fault, card] of shown) {
+      if (!store.faults.includes(fault)) {
+        card.remove();
+        shown.delete(fault);
+      }
+    }
+    for (const fault of store.faults) {
+      if (!shown.has(fault)) {
+        shown.set(fault, alertOf(fault, store));
+        region.append(/** @type {HTMLElement} */ (shown.get(fault)));
+      }
+    }
+  });
+}

@@ -1,0 +1,181 @@
+// The engine's worker: boots Python, then answers the page's calls with it.
+
+/** @import { Call, EngineEvent, Facts, Fault, Method, WorkerEvent } from "./protocol.js" */
+/** @import { Build } from "./assets.js" */
+
+import {
+  AssetError,
+  bootFiles,
+  CORPUS,
+  countFetches,
+  ROOT,
+  readBuild,
+} from "./assets.js";
+import { hasMemory64 } from "./features.js";
+import { openGpu } from "./gpu.js";
+import { Outbox } from "./outbox.js";
+import { WebgpuPlayer } from "./players/webgpu.js";
+import { checkCall } from "./protocol.js";
+
+const PYODIDE = new URL("pyodide/", ROOT);
+const LOADING_INTERVAL_MS = 100;
+
+/** @typedef {{call: (method: Method, request: string) => Promise<string>}} Engine */
+
+/** @param {WorkerEvent} event */
+const post = (event) => self.postMessage(event);
+const outbox = new Outbox(post);
+
+/** @param {object} error */
+function faultOf(error) {
+  const code = error instanceof AssetError ? error.code : "TAB-BOOT";
+  const message = error instanceof Error ? error.message : String(error);
+  return { code, message };
+}
+
+/**
+ * Report bytes as they come, not more often than the page can draw.
+ *
+ * @returns {(file: string, done: number, total: number) => void}
+ */
+function loadingReporter() {
+  /** @type {Map<string, number>} */
+  const sentAt = new Map();
+  return (file, done, total) => {
+    const now = performance.now();
+    if (done >= total || now - (sentAt.get(file) ?? 0) >= LOADING_INTERVAL_MS) {
+      sentAt.set(file, now);
+      post({ type: "loading", file, done, total });
+    }
+  };
+}
+
+/**
+ * @param {Build} build
+ * @param {(file: string, done: number, total: number) => void} report
+ */
+async function startPython(build, report) {
+  for (const file of bootFiles(build)) {
+    report(file, 0, build.bytes[file]);
+  }
+  const modules = ["pyodide/pyodide.mjs", "pyodide/pyodide.asm.mjs"];
+  const [pyodideModule] = await Promise.all(
+    modules.map(async (file) => {
+      const module = await importModule(file);
+      report(file, build.bytes[file], build.bytes[file]);
+      return module;
+    }),
+  );
+  post({ type: "stage", name: "python" });
+  const pyodide = await pyodideModule.loadPyodide({
+    indexURL: PYODIDE.href,
+    packages: ["numpy", "micropip"],
+  });
+  post({ type: "stage", name: "package" });
+  const micropip = pyodide.pyimport("micropip");
+  await micropip.install(new URL(build.wheel, ROOT).href);
+  micropip.destroy();
+  return pyodide;
+}
+
+/** @param {string} file */
+async function importModule(file) {
+  try {
+    return await import(new URL(file, ROOT).href);
+  } catch (error) {
+    throw new AssetError(file, `it is no module that this browser runs (${error})`);
+  }
+}
+
+/**
+ * Ask the engine for one method's value.
+ *
+ * @param {Engine} engine
+ * @param {Method} method
+ * @param {object} request
+ * @returns {Promise<{value: any} | {error: Fault}>}
+ */
+async function ask(engine, method, request) {
+  return JSON.parse(await engine.call(method, JSON.stringify(request)));
+}
+
+/** @returns {Promise<Engine>} */
+async function boot() {
+  post({ type: "stage", name: "fetching" });
+  const build = await readBuild();
+  /** @type {(error: AssetError) => void} */
+  let fail = () => undefined;
+  const failed = new Promise((_, reject) => {
+    fail = reject; // a caller in Pyodide may wait for ever after a failed fetch
+  });
+  const stopCounting = countFetches(build.bytes, loadingReporter(), fail);
+  try {
+    const text = fetch(new URL(CORPUS, ROOT)).then((response) => response.text());
+    const pyodide = await Promise.race([failed, startPython(build, loadingReporter())]);
+    return await startEngine(pyodide, build, await text);
+  } finally {
+    stopCounting();
+  }
+}
+
+/** What the WebGPU backend runs on, or why there is none. */
+async function openGpuWithPlayer() {
+  const opened = await openGpu();
+  return opened.ok ? { ...opened, player: new WebgpuPlayer(opened.device) } : opened;
+}
+
+/**
+ * @param {any} pyodide
+ * @param {Build} build
+ * @param {string} text the built-in corpus
+ * @returns {Promise<Engine>}
+ */
+async function startEngine(pyodide, build, text) {
+  post({ type: "stage", name: "backends" });
+  const bridge = pyodide.pyimport("tabgrad.bridge");
+  const host = {
+    /** @param {string} event */
+    emit: (event) => outbox.add(/** @type {EngineEvent} */ (JSON.parse(event))),
+    openGpu: openGpuWithPlayer,
+  };
+  const engine = bridge.Engine(host);
+  bridge.destroy();
+  await ask(engine, "add_corpus", { name: "TinyShakespeare", text, is_builtin: true });
+  const described = await ask(engine, "describe", {});
+  if ("error" in described) {
+    throw new Error(described.error.message);
+  }
+  /** @type {Facts} */
+  const facts = {
+    version: build.version,
+    build: build.build,
+    isolated: self.crossOriginIsolated,
+    threads: 1,
+    memory64: hasMemory64(),
+    ...described.value,
+  };
+  post({ type: "ready", facts });
+  return engine;
+}
+
+const booted = boot();
+booted.catch((error) => post({ type: "boot_failed", fault: faultOf(error) }));
+
+/** @param {Call} call */
+async function answer({ id, method, request }) {
+  const engine = await booted;
+  const got = await ask(engine, method, request);
+  outbox.flush(); // what happened before the answer arrives before it
+  if ("error" in got) {
+    post({ type: "failed", id, fault: got.error });
+  } else {
+    post({ type: "answer", id, value: got.value });
+  }
+}
+
+self.addEventListener("message", (/** @type {MessageEvent} */ event) => {
+  const call = checkCall(event.data);
+  answer(call).catch((error) =>
+    post({ type: "failed", id: call.id, fault: faultOf(error) }),
+  );
+});
