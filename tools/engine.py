@@ -19,12 +19,14 @@ from pathlib import Path
 from tools import packages
 from tools.glue import mend
 from tools.paths import BUILD, ROOT
+from tools.python_env import python_with_tools
 from tools.shell import BuildError, run, step
 from tools.stamps import hash_of, hash_of_files, is_done, mark_done
 from tools.toolchain import Emscripten, NoEmscripten, find_emscripten
 
 CPP = ROOT / "cpp"
 CLANG = packages.LLVM_BIN / "clang++"
+GENERATED = BUILD / "generated"  # contract.h, made of the ops' contracts
 
 STRICT = ("-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 COMPILE = (*STRICT, "-O3", "-msimd128", "-fno-exceptions", "-fno-rtti")
@@ -38,10 +40,18 @@ LINK = (
     "-sENVIRONMENT=worker",
     "-sIMPORTED_MEMORY",
     "-sALLOW_MEMORY_GROWTH",
-    "-sINITIAL_MEMORY=32MB",
+    "-sINITIAL_MEMORY=8MB",
     "-sSTACK_SIZE=1MB",
+    "-sDYNAMIC_EXECUTION=0",
 )
 THREADS = ("-pthread",)
+# The page says how many threads it wants; they are there before the factory resolves,
+# and the page ends them.
+POOL = (
+    "-sPTHREAD_POOL_SIZE=Module.poolSize",
+    "-sPTHREAD_POOL_SIZE_STRICT=2",
+    "-sEXPORTED_RUNTIME_METHODS=PThread",
+)
 # Growing memory under threads is slow, which the linker warns of. The page never grows
 # it: the flag is there so that the module admits a memory of any size.
 NO_GROWTH_WARNING = ("-Wno-pthreads-mem-growth",)
@@ -61,13 +71,13 @@ VARIANTS = (
     Variant(
         name="engine64",
         flags=("-sMEMORY64=1", "-Wno-experimental", *THREADS),
-        link=("-sMAXIMUM_MEMORY=16GB", *NO_GROWTH_WARNING),
+        link=("-sMAXIMUM_MEMORY=16GB", *POOL, *NO_GROWTH_WARNING),
         descriptors_64=2,
     ),
     Variant(
         name="engine32",
         flags=THREADS,
-        link=("-sMAXIMUM_MEMORY=4GB", *NO_GROWTH_WARNING),
+        link=("-sMAXIMUM_MEMORY=4GB", *POOL, *NO_GROWTH_WARNING),
         descriptors_64=0,
     ),
     Variant(
@@ -115,13 +125,14 @@ def build_wasm(emscripten: Emscripten, variant: Variant, cpp: Path = CPP) -> lis
     outputs = [glue, glue.with_suffix(".wasm")]
     compiler = f"{emscripten.command} {emscripten.version}"
     link = [*LINK, *variant.flags, *variant.link]
-    key = hash_of(_key_of(cpp), compiler, COMPILE, variant.flags, link)
+    generated = write_contract()
+    key = hash_of(_key_of(cpp, generated), compiler, COMPILE, variant.flags, link)
     stamp = folder / "stamp"
     if is_done(stamp, key, *outputs):
         return outputs
     command = [*emscripten.command]
     with step(f"compiling {glue.name}"):
-        flags = [*COMPILE, *variant.flags]
+        flags = [*COMPILE, *variant.flags, f"-I{generated}", f"-I{cpp}"]
         objects = _compile(command, flags, folder, cpp, emscripten.env)
         linked = folder / "linked"
         shutil.rmtree(linked, ignore_errors=True)
@@ -146,12 +157,14 @@ def build_native(cpp: Path = CPP) -> Path:
     packages.ensure(packages.LLVM)
     folder = BUILD / "native"
     library = folder / "libengine.so"
-    key = hash_of(_key_of(cpp), str(CLANG), NATIVE_FLAGS)
+    generated = write_contract()
+    key = hash_of(_key_of(cpp, generated), str(CLANG), NATIVE_FLAGS)
     stamp = folder / "stamp"
     if is_done(stamp, key, library):
         return library
     with step(f"compiling {library.name} with sanitizers"):
-        objects = _compile([str(CLANG)], list(NATIVE_FLAGS), folder, cpp, {})
+        flags = [*NATIVE_FLAGS, f"-I{generated}", f"-I{cpp}"]
+        objects = _compile([str(CLANG)], flags, folder, cpp, {})
         run([CLANG, *NATIVE_FLAGS, "-shared", *objects, "-o", library])
     mark_done(stamp, key)
     return library
@@ -174,9 +187,26 @@ def native_env() -> dict[str, str]:
     }
 
 
-def _key_of(cpp: Path) -> str:
+def write_contract() -> Path:
+    """Generate contract.h, which the sources include, and return its folder."""
+    target = GENERATED / "contract.h"
+    module = "tabgrad.backends.wasm_header"
+    text = run(
+        [python_with_tools(), "-m", module], env={"PYTHONPATH": str(ROOT / "py")}
+    )
+    if not target.is_file() or target.read_text() != text:
+        GENERATED.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return GENERATED
+
+
+def _key_of(cpp: Path, generated: Path) -> str:
     files = [path for path in cpp.glob("*") if path.suffix in (".cpp", ".h")]
-    return hash_of_files(files, cpp)
+    return hash_of(hash_of_files(files, cpp), _headers_of(generated))
+
+
+def _headers_of(folder: Path) -> str:
+    return hash_of_files(folder.glob("*.h"), folder)
 
 
 def _compile(
@@ -190,7 +220,7 @@ def _compile(
     found = sorted(cpp.glob("*.cpp"))
     if not found:
         raise BuildError(f"{cpp} holds no .cpp file")
-    headers = hash_of_files(cpp.glob("*.h"), cpp)
+    headers = hash_of(_headers_of(cpp), _headers_of(GENERATED))
     folder.mkdir(parents=True, exist_ok=True)
 
     def compile_one(source: Path) -> Path:

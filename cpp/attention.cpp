@@ -1,0 +1,320 @@
+// Causal self-attention over packed queries, keys and values, and its backward.
+//
+// R = B T rows, H heads of depth D = C / H. A thread takes one head of one window at a
+// time. It copies the head into its scratch, with T and D filled up with zeros to whole
+// tiles, and goes through the queries in blocks; only a block's scores exist at once, as
+// (keys, queries), so that a lane is a query and no sum runs across lanes.
+// Source: Dao 2023 (arXiv 2307.08691): only lse = m + log l is kept for the backward.
+
+#include <algorithm>
+#include <cmath>
+
+#include "contract.h"
+#include "simd.h"
+#include "special.h"
+#include "team.h"
+#include "tile.h"
+
+namespace tabgrad {
+
+namespace {
+
+inline constexpr std::size_t QUERIES = 8;       // a tile is 4 keys by 8 queries
+inline constexpr std::size_t QUERY_BLOCK = 32;  // the backward's: 4 tiles of queries
+inline constexpr float MASKED = -__builtin_inff();
+
+struct Sizes {
+  std::size_t T;  // steps of a window
+  std::size_t D;  // depth of a head
+  std::size_t T_padded;
+  std::size_t D_padded;
+  float scale;  // 1 / sqrt D
+
+  Sizes(std::size_t time, std::size_t depth)
+      : T(time),
+        D(depth),
+        T_padded(padded(time)),
+        D_padded(padded(depth)),
+        scale(1.0f / std::sqrt(static_cast<float>(depth))) {}
+
+  std::size_t head() const { return T_padded * D_padded; }
+};
+
+// Hands out pieces of a thread's scratch.
+class Pool {
+ public:
+  explicit Pool(float* scratch) : next_(scratch) {}
+  float* take(std::size_t n) {
+    float* taken = next_;
+    next_ += n;
+    return taken;
+  }
+
+ private:
+  float* next_;
+};
+
+// head (T_padded, D_padded) = rows of T x D from a matrix of `stride` columns.
+void copy_in(float* head, const float* from, std::size_t stride, const Sizes& s) {
+  for (std::size_t t = 0; t < s.T; ++t) {
+    std::copy_n(from + t * stride, s.D, head + t * s.D_padded);
+    std::fill_n(head + t * s.D_padded + s.D, s.D_padded - s.D, 0.0f);
+  }
+  std::fill(head + s.T * s.D_padded, head + s.head(), 0.0f);
+}
+
+// The reverse: T x D of a matrix = head times `factor`.
+void copy_out(float* to, std::size_t stride, const float* head, float factor, const Sizes& s) {
+  for (std::size_t t = 0; t < s.T; ++t) {
+    lanes(0, s.D, [&](auto io, std::size_t d) {
+      io.store(to + t * stride + d, io.load(head + t * s.D_padded + d) * splat(factor));
+    });
+  }
+}
+
+// panel (D_padded, 8) = 8 rows of a head, transposed, times `factor`.
+void copy_queries(float* panel, const float* rows, float factor, const Sizes& s) {
+  for (std::size_t d = 0; d < s.D_padded; ++d) {
+    for (std::size_t i = 0; i < QUERIES; ++i) {
+      panel[d * QUERIES + i] = rows[i * s.D_padded + d] * factor;
+    }
+  }
+}
+
+// out[key * stride + query] = rows[key] . panel[:, query], for keys 0 to n_keys - 1.
+void products(float* out, std::size_t stride, const float* rows, const float* panel,
+              std::size_t n_keys, const Sizes& s) {
+  for (std::size_t key = 0; key < n_keys; key += TILE_ROWS) {
+    Tile tile;
+    tile.add_product(s.D_padded, rows + key * s.D_padded, s.D_padded, 1, panel, QUERIES);
+    tile.store(out + key * stride, stride);
+  }
+}
+
+// out (D_padded, 8) = sum over keys of rows[key]^T weights[key * stride + query].
+void weighted_sum(float* out, const float* rows, const float* weights, std::size_t stride,
+                  std::size_t n_keys, const Sizes& s) {
+  for (std::size_t d = 0; d < s.D_padded; d += TILE_ROWS) {
+    Tile tile;
+    tile.add_product(n_keys, rows + d, 1, s.D_padded, weights, stride);
+    tile.store(out + d * QUERIES, QUERIES);
+  }
+}
+
+// sums (T_padded, D_padded) += sum over queries of weights[key * 32 + query] rows[query].
+void add_outer(float* sums, const float* weights, const float* rows, std::size_t n_keys,
+               std::size_t n_queries, const Sizes& s) {
+  for (std::size_t key = 0; key < n_keys; key += TILE_ROWS) {
+    for (std::size_t d = 0; d < s.D_padded; d += TILE_COLUMNS) {
+      float* sum = sums + key * s.D_padded + d;
+      Tile tile;
+      tile.load(sum, s.D_padded);
+      tile.add_product(n_queries, weights + key * QUERY_BLOCK, QUERY_BLOCK, 1, rows + d,
+                       s.D_padded);
+      tile.store(sum, s.D_padded);
+    }
+  }
+}
+
+// A query sees no key after itself: the last 8 keys of the block hold those to hide.
+void hide_future(float* scores, std::size_t stride, std::size_t first_query) {
+  for (std::size_t key = 1; key < QUERIES; ++key) {
+    std::fill_n(scores + (first_query + key) * stride, key, MASKED);
+  }
+}
+
+struct Softmax {
+  F4 m;      // the largest score
+  F4 total;  // sum of exp(score - m)
+};
+
+// scores[key * 8] of 4 queries become exp(score - m).
+Softmax exp_scores(float* scores, std::size_t n_keys) {
+  F4 m = load4(scores);
+  for (std::size_t key = 1; key < n_keys; ++key) {
+    m = at_least(load4(scores + key * QUERIES), m);
+  }
+  F4 total = splat(0);
+  for (std::size_t key = 0; key < n_keys; ++key) {
+    const F4 p = exp4(load4(scores + key * QUERIES) - m);
+    store4(scores + key * QUERIES, p);
+    total += p;
+  }
+  return {m, total};
+}
+
+// to[query * stride + d] = panel[d * 8 + query] * factor[query]: undoes copy_queries.
+void write_queries(float* to, std::size_t stride, const float* panel, const float* factor,
+                   std::size_t n_queries, const Sizes& s) {
+  for (std::size_t i = 0; i < n_queries; ++i) {
+    for (std::size_t d = 0; d < s.D; ++d) {
+      to[i * stride + d] = panel[d * QUERIES + i] * factor[i];
+    }
+  }
+}
+
+void forward_head(const AttentionFwd& a, const Sizes& s, std::size_t window, std::size_t head,
+                  float* scratch) {
+  Pool pool(scratch);
+  float* k = pool.take(s.head());
+  float* v = pool.take(s.head());
+  float* q_panel = pool.take(s.D_padded * QUERIES);
+  float* y_panel = pool.take(s.D_padded * QUERIES);
+  float* scores = pool.take(s.T_padded * QUERIES);
+  const float* qkv = a.qkv + window * s.T * 3 * a.C + head * s.D;
+  float* y = a.y + window * s.T * a.C + head * s.D;
+  float* lse = a.lse + window * s.T * a.H + head;
+  copy_in(k, qkv + a.C, 3 * a.C, s);
+  copy_in(v, qkv + 2 * a.C, 3 * a.C, s);
+  for (std::size_t t = 0; t < s.T; t += QUERIES) {
+    const std::size_t n_queries = std::min(QUERIES, s.T - t);
+    const std::size_t n_keys = t + QUERIES;
+    for (std::size_t d = 0; d < s.D_padded; ++d) {
+      for (std::size_t i = 0; i < QUERIES; ++i) {
+        const bool is_there = i < n_queries && d < s.D;
+        q_panel[d * QUERIES + i] = is_there ? qkv[(t + i) * 3 * a.C + d] * s.scale : 0.0f;
+      }
+    }
+    products(scores, QUERIES, k, q_panel, n_keys, s);
+    hide_future(scores, QUERIES, t);
+    float inverse[QUERIES];
+    for (std::size_t i = 0; i < QUERIES; i += LANES) {
+      const Softmax softmax = exp_scores(scores + i, n_keys);
+      store4(inverse + i, splat(1.0f) / softmax.total);
+      for (std::size_t j = i; j < std::min(i + LANES, n_queries); ++j) {
+        lse[(t + j) * a.H] = softmax.m[j - i] + std::log(softmax.total[j - i]);
+      }
+    }
+    weighted_sum(y_panel, v, scores, QUERIES, n_keys, s);
+    write_queries(y + t * a.C, a.C, y_panel, inverse, n_queries, s);
+  }
+}
+
+// What the backward keeps of one head: copies, sums, and one block of scores.
+struct Backward {
+  float* q;
+  float* k;
+  float* v;
+  float* dy;
+  float* dk;
+  float* dv;
+  float* p;   // (T_padded, 32)
+  float* ds;  // (T_padded, 32)
+  float* q_panel;
+  float* dy_panel;
+  float* dq_panel;
+
+  Backward(float* scratch, const Sizes& s) {
+    Pool pool(scratch);
+    for (float** head : {&q, &k, &v, &dy, &dk, &dv}) *head = pool.take(s.head());
+    for (float** block : {&p, &ds}) *block = pool.take(s.T_padded * QUERY_BLOCK);
+    for (float** panel : {&q_panel, &dy_panel, &dq_panel}) {
+      *panel = pool.take(s.D_padded * QUERIES);
+    }
+  }
+};
+
+// For 8 queries from t: p = exp(s - lse) and ds = p (dp - delta), as (keys, 32).
+void rebuild_scores(const Backward& w, const Sizes& s, std::size_t t, float* p, float* ds,
+                    const float* lse, const float* delta) {
+  const std::size_t n_keys = t + QUERIES;
+  copy_queries(w.q_panel, w.q + t * s.D_padded, s.scale, s);
+  copy_queries(w.dy_panel, w.dy + t * s.D_padded, 1.0f, s);
+  products(p, QUERY_BLOCK, w.k, w.q_panel, n_keys, s);
+  hide_future(p, QUERY_BLOCK, t);
+  products(ds, QUERY_BLOCK, w.v, w.dy_panel, n_keys, s);
+  for (std::size_t i = 0; i < QUERIES; i += LANES) {
+    const F4 lse_i = load4(lse + i);
+    const F4 delta_i = load4(delta + i);
+    for (std::size_t key = 0; key < n_keys; ++key) {
+      const std::size_t at = key * QUERY_BLOCK + i;
+      const F4 p_i = exp4(load4(p + at) - lse_i);
+      store4(p + at, p_i);
+      store4(ds + at, p_i * (load4(ds + at) - delta_i));
+    }
+  }
+}
+
+void backward_head(const AttentionBwd& a, const Sizes& s, std::size_t window, std::size_t head,
+                   const Backward& w) {
+  const std::size_t row = window * s.T;
+  const float* qkv = a.qkv + row * 3 * a.C + head * s.D;
+  const float* y = a.y + row * a.C + head * s.D;
+  const float* dy = a.dy + row * a.C + head * s.D;
+  const float* lse = a.lse + row * a.H + head;
+  float* dqkv = a.dqkv + row * 3 * a.C + head * s.D;
+  copy_in(w.q, qkv, 3 * a.C, s);
+  copy_in(w.k, qkv + a.C, 3 * a.C, s);
+  copy_in(w.v, qkv + 2 * a.C, 3 * a.C, s);
+  copy_in(w.dy, dy, a.C, s);
+  std::fill_n(w.dk, s.head(), 0.0f);
+  std::fill_n(w.dv, s.head(), 0.0f);
+  for (std::size_t t0 = 0; t0 < s.T_padded; t0 += QUERY_BLOCK) {
+    const std::size_t n_queries = std::min(QUERY_BLOCK, s.T_padded - t0);
+    const std::size_t n_keys = t0 + n_queries;
+    for (std::size_t j = 0; j < n_queries; j += QUERIES) {
+      const std::size_t t = t0 + j;
+      float lse_t[QUERIES] = {};
+      float delta[QUERIES] = {};
+      float factor[QUERIES];
+      std::fill_n(factor, QUERIES, s.scale);
+      const std::size_t n_real = t < s.T ? std::min(QUERIES, s.T - t) : 0;
+      for (std::size_t i = 0; i < n_real; ++i) {
+        lse_t[i] = lse[(t + i) * a.H];
+        F4 sum = splat(0);
+        lanes(0, s.D, [&](auto io, std::size_t d) {
+          sum = madd(io.load(dy + (t + i) * a.C + d), io.load(y + (t + i) * a.C + d), sum);
+        });
+        delta[i] = sum_of(sum);
+      }
+      rebuild_scores(w, s, t, w.p + j, w.ds + j, lse_t, delta);
+      for (std::size_t key = t + QUERIES; key < n_keys; ++key) {
+        std::fill_n(w.p + key * QUERY_BLOCK + j, QUERIES, 0.0f);
+        std::fill_n(w.ds + key * QUERY_BLOCK + j, QUERIES, 0.0f);
+      }
+      weighted_sum(w.dq_panel, w.k, w.ds + j, QUERY_BLOCK, t + QUERIES, s);
+      write_queries(dqkv + t * 3 * a.C, 3 * a.C, w.dq_panel, factor, n_real, s);
+    }
+    add_outer(w.dk, w.ds, w.q + t0 * s.D_padded, n_keys, n_queries, s);
+    add_outer(w.dv, w.p, w.dy + t0 * s.D_padded, n_keys, n_queries, s);
+  }
+  copy_out(dqkv + a.C, 3 * a.C, w.dk, s.scale, s);
+  copy_out(dqkv + 2 * a.C, 3 * a.C, w.dv, 1.0f, s);
+}
+
+}  // namespace
+
+// attention_fwd: y = softmax(q k^T / sqrt D) v in each head, causal in each window of T.
+//
+//   s = q k^T / sqrt D, m = max s, l = sum exp(s - m)
+//   y = sum exp(s - m) v / l, lse = m + log l
+//
+// reads   qkv (R, 3C)
+// writes  y (R, C)  lse (R, H)             lse is kept for attention_bwd
+// alias   none of them is another
+// source  Dao 2023 (arXiv 2307.08691)
+void attention_fwd(const AttentionFwd& a, Part& part) {
+  const Sizes s(a.T, a.C / a.H);
+  part.share(a.R / a.T * a.H, 1, [&](std::size_t unit, std::size_t) {
+    forward_head(a, s, unit / a.H, unit % a.H, part.scratch());
+  });
+}
+
+// attention_bwd: dqkv from dy. Forward: p = exp(s - lse), y = p v.
+//
+//   dv = p^T dy, dp = dy v^T, ds = p (dp - sum_d dy y)
+//   dq = ds k / sqrt D, dk = ds^T q / sqrt D
+//
+// reads   qkv (R, 3C)  y (R, C)  lse (R, H)  dy (R, C)
+// writes  dqkv (R, 3C)
+// alias   none of them is another
+// source  Dao 2023 (arXiv 2307.08691)
+void attention_bwd(const AttentionBwd& a, Part& part) {
+  const Sizes s(a.T, a.C / a.H);
+  const Backward w(part.scratch(), s);
+  part.share(a.R / a.T * a.H, 1, [&](std::size_t unit, std::size_t) {
+    backward_head(a, s, unit / a.H, unit % a.H, w);
+  });
+}
+
+}  // namespace tabgrad

@@ -1,0 +1,178 @@
+// The C ABI: takes a plan once, then runs whole chunks of its steps.
+//
+// One module is one engine. Every call comes from the thread that opened it. Pointers and
+// sizes are of the memory's width; a status is 0 or says what is wrong, see `Status`.
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "contract.h"
+#include "memory.h"
+#include "room.h"
+#include "team.h"
+
+#if defined(__EMSCRIPTEN__)
+#include <emscripten.h>
+#define EXPORTED extern "C" EMSCRIPTEN_KEEPALIVE
+#else
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+#endif
+
+namespace tabgrad {
+
+namespace {
+
+// site/js/players/wasm.js has the words for each.
+enum Status : int {
+  OK = 0,
+  NOT_A_PLAN = 1,
+  OTHER_CONTRACT = 2,
+  DOES_NOT_FIT = 3,
+  NO_PROGRAM = 4,
+};
+
+// A serialised plan begins with these words, see py/tabgrad/backends/wasm_abi.py.
+struct Head {
+  std::uint64_t magic;
+  std::uint64_t contract;
+  std::uint64_t arena_bytes;
+  std::uint64_t scratch_bytes;
+  std::uint64_t n_programs;
+};
+
+struct Program {
+  std::uint64_t start;  // word of the plan
+  std::uint64_t n_calls;
+};
+
+struct Engine {
+  Team team;
+  Room room{0, 0};
+  std::byte* arena = nullptr;
+  std::size_t used_bytes = 0;  // of the arena, by any plan so far: the rest is zeros
+  const std::uint64_t* plan = nullptr;
+  void* buffer = nullptr;
+
+  const Head& head() const { return *reinterpret_cast<const Head*>(plan); }
+  const Program* programs() const { return reinterpret_cast<const Program*>(&head() + 1); }
+};
+
+Engine engine;
+
+// What the team runs at the moment.
+struct Job {
+  const std::uint64_t* calls;
+  std::uint64_t n_calls;
+  int n_steps;
+};
+
+Job job;
+
+// Works on a copy: after the last barrier the next job may be there already.
+void run_job(Part& part) {
+  const Job mine = job;
+  for (int step = 0; step < mine.n_steps; ++step) {
+    const std::uint64_t* call = mine.calls;
+    for (std::uint64_t i = 0; i < mine.n_calls; ++i) {
+      const OpRow& op = OPS[*call];
+      op.run(call, engine.arena, part);
+      part.finish();
+      call += op.n_words;
+    }
+  }
+}
+
+// Walks through the calls of a program; false where one is unknown or leaves its room.
+bool fits(const std::uint64_t* plan, std::size_t n_words, const Program& program) {
+  std::uint64_t at = program.start;
+  for (std::uint64_t i = 0; i < program.n_calls; ++i) {
+    if (at >= n_words || plan[at] >= std::size(OPS)) return false;
+    const OpRow& op = OPS[plan[at]];
+    if (op.n_words > n_words - at || !op.fits(plan + at, engine.room)) return false;
+    at += op.n_words;
+  }
+  return true;
+}
+
+Status check(const std::uint64_t* plan, std::size_t n_words) {
+  if (n_words < sizeof(Head) / 8) return NOT_A_PLAN;
+  const Head& head = *reinterpret_cast<const Head*>(plan);
+  if (head.magic != MAGIC) return NOT_A_PLAN;
+  if (head.contract != CONTRACT) return OTHER_CONTRACT;
+  if (head.n_programs > (n_words - sizeof(Head) / 8) / 2) return NOT_A_PLAN;
+  if (head.arena_bytes > engine.room.arena) return DOES_NOT_FIT;
+  if (head.scratch_bytes > engine.room.scratch) return DOES_NOT_FIT;
+  const auto* programs = reinterpret_cast<const Program*>(&head + 1);
+  for (std::uint64_t i = 0; i < head.n_programs; ++i) {
+    if (!fits(plan, n_words, programs[i])) return DOES_NOT_FIT;
+  }
+  return OK;
+}
+
+}  // namespace
+
+// Takes memory and starts threads; returns where the arena starts, or null where memory
+// or threads are missing. The threads are ready when tg_ready returns their number.
+EXPORTED std::byte* tg_open(std::size_t arena_bytes, std::size_t scratch_bytes, int n_threads) {
+  if (n_threads < 1 || static_cast<std::size_t>(n_threads) > MAX_THREADS) return nullptr;
+  engine.arena = take_block(arena_bytes);
+  std::array<float*, MAX_THREADS> scratch{};
+  bool has_all = engine.arena != nullptr;
+  for (std::size_t i = 0; has_all && i < static_cast<std::size_t>(n_threads); ++i) {
+    scratch[i] = reinterpret_cast<float*>(take_block(scratch_bytes));
+    has_all = scratch[i] != nullptr;
+  }
+  engine.room = {arena_bytes, scratch_bytes};
+  engine.used_bytes = 0;
+  if (!has_all) return nullptr;
+  return engine.team.start(static_cast<std::size_t>(n_threads), scratch) ? engine.arena : nullptr;
+}
+
+// Threads that wait for work, the caller included.
+EXPORTED int tg_ready() { return static_cast<int>(engine.team.n_ready()); }
+
+// Room for a serialised plan, which replaces the plan before; null where there is none.
+EXPORTED void* tg_room(std::size_t n_bytes) {
+  std::free(engine.buffer);
+  engine.plan = nullptr;
+  engine.buffer = std::malloc(n_bytes);
+  return engine.buffer;
+}
+
+// Takes the plan written to tg_room; its arena becomes zeros. Returns a status.
+EXPORTED int tg_load(const std::byte* plan, std::size_t n_bytes) {
+  if (plan == nullptr || plan != engine.buffer) return NOT_A_PLAN;
+  const auto* words = reinterpret_cast<const std::uint64_t*>(plan);
+  const Status status = check(words, n_bytes / sizeof(std::uint64_t));
+  if (status != OK) return status;
+  std::memset(engine.arena, 0, engine.used_bytes);
+  engine.plan = words;
+  const auto bytes = static_cast<std::size_t>(engine.head().arena_bytes);
+  engine.used_bytes = std::max(engine.used_bytes, bytes);
+  return OK;
+}
+
+// Runs a program of the plan, by number, n_steps times. Returns a status.
+EXPORTED int tg_run(int program, int n_steps) {
+  if (engine.plan == nullptr || program < 0) return NO_PROGRAM;
+  const auto number = static_cast<std::uint64_t>(program);
+  if (number >= engine.head().n_programs) return NO_PROGRAM;
+  const Program& chosen = engine.programs()[number];
+  if (chosen.n_calls == 0 || n_steps < 1) return OK;  // no barrier would hold the team
+  job = {engine.plan + chosen.start, chosen.n_calls, n_steps};
+  engine.team.run(run_job);
+  return OK;
+}
+
+// Ends the threads and gives back the memory.
+EXPORTED void tg_close() {
+  engine.team.stop();
+  tg_room(0);
+  give_back_blocks();
+  engine.arena = nullptr;
+  engine.room = {0, 0};
+}
+
+}  // namespace tabgrad

@@ -1,0 +1,102 @@
+// Layer normalisation over the last axis. R rows, C channels.
+// Source: Ba, Kiros, Hinton 2016 (arXiv 1607.06450), section 3.
+
+#include <cmath>
+
+#include "contract.h"
+#include "simd.h"
+#include "team.h"
+
+namespace tabgrad {
+
+// layernorm_fwd: y = w (x - mean) rstd + b, for each row.
+//
+//   mean = sum_c x / C, rstd = 1 / sqrt(sum_c (x - mean)^2 / C + EPS)
+//
+// reads   x (R, C)  w (C)  b (C)
+// writes  y (R, C)  mean (R)  rstd (R)     mean, rstd are kept for layernorm_bwd_*
+// alias   y may be x
+void layernorm_fwd(const LayernormFwd& a, Part& part) {
+  const float inverse_C = 1.0f / static_cast<float>(a.C);
+  const float eps = static_cast<float>(a.EPS);
+  part.share_rows(a.R, a.C, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      const float* x = a.x + r * a.C;
+      float* y = a.y + r * a.C;
+      F4 sum = splat(0);
+      lanes(0, a.C, [&](auto io, std::size_t c) { sum += io.load(x + c); });
+      const float mean = sum_of(sum) * inverse_C;
+      F4 squares = splat(0);
+      lanes(0, a.C, [&](auto io, std::size_t c) {
+        const F4 centred = io.load(x + c, mean) - splat(mean);
+        squares = madd(centred, centred, squares);
+      });
+      const float rstd = 1.0f / std::sqrt(sum_of(squares) * inverse_C + eps);
+      lanes(0, a.C, [&](auto io, std::size_t c) {
+        const F4 normed = (io.load(x + c) - splat(mean)) * splat(rstd);
+        io.store(y + c, madd(io.load(a.w + c), normed, io.load(a.b + c)));
+      });
+      a.mean[r] = mean;
+      a.rstd[r] = rstd;
+    }
+  });
+}
+
+// layernorm_bwd_x: dx = rstd (g - mean_c g - n mean_c(g n)), g = dy w, n = (x - mean) rstd.
+// Forward: y = w n + b.
+//
+// reads   x (R, C)  w (C)  mean (R)  rstd (R)  dy (R, C)
+// writes  dx (R, C)                        dx may be added to
+// alias   dx may be dy or x where it is not added to
+void layernorm_bwd_x(const LayernormBwdX& a, Part& part) {
+  const float inverse_C = 1.0f / static_cast<float>(a.C);
+  part.share_rows(a.R, a.C, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      const float* x = a.x + r * a.C;
+      const float* dy = a.dy + r * a.C;
+      float* dx = a.dx + r * a.C;
+      const F4 mean = splat(a.mean[r]);
+      const F4 rstd = splat(a.rstd[r]);
+      F4 g_sum = splat(0);
+      F4 gn_sum = splat(0);
+      lanes(0, a.C, [&](auto io, std::size_t c) {
+        const F4 g = io.load(dy + c) * io.load(a.w + c);
+        g_sum += g;
+        gn_sum = madd(g, (io.load(x + c) - mean) * rstd, gn_sum);
+      });
+      const F4 g_mean = splat(sum_of(g_sum) * inverse_C);
+      const F4 gn_mean = splat(sum_of(gn_sum) * inverse_C);
+      lanes(0, a.C, [&](auto io, std::size_t c) {
+        const F4 g = io.load(dy + c) * io.load(a.w + c);
+        const F4 n = (io.load(x + c) - mean) * rstd;
+        const F4 d = (g - g_mean - n * gn_mean) * rstd;
+        io.store(dx + c, a.add_dx ? io.load(dx + c) + d : d);
+      });
+    }
+  });
+}
+
+// layernorm_bwd_wb: dw = sum_r dy (x - mean) rstd, db = sum_r dy.
+// Forward: y = w (x - mean) rstd + b.
+//
+// reads   x (R, C)  mean (R)  rstd (R)  dy (R, C)
+// writes  dw (C)  db (C)                   both may be added to
+// alias   none of them is another
+void layernorm_bwd_wb(const LayernormBwdWb& a, Part& part) {
+  part.share(a.C, 16, [&](std::size_t begin, std::size_t end) {
+    lanes(begin, end, [&](auto io, std::size_t c) {
+      F4 dw = a.add_dw ? io.load(a.dw + c) : splat(0);
+      F4 db = a.add_db ? io.load(a.db + c) : splat(0);
+      for (std::size_t r = 0; r < a.R; ++r) {
+        const F4 dy = io.load(a.dy + r * a.C + c);
+        const F4 centred = io.load(a.x + r * a.C + c) - splat(a.mean[r]);
+        dw = madd(dy, centred * splat(a.rstd[r]), dw);
+        db += dy;
+      }
+      io.store(a.dw + c, dw);
+      io.store(a.db + c, db);
+    });
+  });
+}
+
+}  // namespace tabgrad

@@ -1,0 +1,247 @@
+// The three matrix products, the linear layer made of them, and its bias gradient.
+//
+// M, N rows and columns of y, K the axis summed over. n is a plain operand and t a
+// transposed one. Blocks of x and w are packed into panels in the order in which a tile
+// reads them, filled with zeros at the edges, so that every tile is whole.
+// Source: Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication".
+
+#include <algorithm>
+
+#include "contract.h"
+#include "simd.h"
+#include "team.h"
+#include "tile.h"
+
+namespace tabgrad {
+
+namespace {
+
+// An operand as rows of vectors along K: element (i, k) is p[i * step + k * k_step].
+struct Operand {
+  const float* p;
+  std::size_t step;
+  std::size_t k_step;
+
+  Operand at(std::size_t i, std::size_t k) const {
+    return {p + i * step + k * k_step, step, k_step};
+  }
+};
+
+// y = x w (+ b, or + the old y), with w given as its columns.
+struct Product {
+  Operand x;
+  Operand w;
+  const float* b;  // (N) or null
+  float* y;        // (M, N)
+  std::size_t M;
+  std::size_t N;
+  std::size_t K;
+  bool adds;
+};
+
+// Writes `n` <= W vectors of an operand as one panel (depth, W), zeros for the missing.
+template <std::size_t W>
+void pack_panel(float* panel, const Operand& from, std::size_t n, std::size_t depth) {
+  std::size_t k = 0;
+  if (n == W && from.step == 1) {
+    for (; k < depth; ++k) {
+      for (std::size_t i = 0; i < W; i += LANES) {
+        store4(panel + k * W + i, load4(from.p + k * from.k_step + i));
+      }
+    }
+  } else if (n == W && from.k_step == 1) {
+    for (; k + LANES <= depth; k += LANES) {
+      for (std::size_t i = 0; i < W; i += LANES) {
+        const float* p = from.p + i * from.step + k;
+        F4 rows[4];
+        for (std::size_t r = 0; r < LANES; ++r) rows[r] = load4(p + r * from.step);
+        transpose4(rows[0], rows[1], rows[2], rows[3]);
+        for (std::size_t r = 0; r < LANES; ++r) store4(panel + (k + r) * W + i, rows[r]);
+      }
+    }
+  }
+  for (; k < depth; ++k) {
+    for (std::size_t i = 0; i < W; ++i) {
+      panel[k * W + i] = i < n ? from.p[i * from.step + k * from.k_step] : 0.0f;
+    }
+  }
+}
+
+template <std::size_t W>
+void pack(float* panels, const Operand& from, std::size_t n, std::size_t depth) {
+  for (std::size_t i = 0; i < n; i += W) {
+    pack_panel<W>(panels + i * depth, from.at(i, 0), std::min(W, n - i), depth);
+  }
+}
+
+// Adds the product of two panels to the tile of y at (m, n); the first one of a tile
+// starts from the bias, the old y or zero instead.
+void update_tile(const Product& p, std::size_t m, std::size_t n, std::size_t depth,
+                 const float* x_panel, const float* w_panel, bool is_first) {
+  const std::size_t rows = std::min(TILE_ROWS, p.M - m);
+  const std::size_t columns = std::min(TILE_COLUMNS, p.N - n);
+  const bool is_whole = rows == TILE_ROWS && columns == TILE_COLUMNS;
+  const bool starts_from_y = p.adds || !is_first;
+  float* y = p.y + m * p.N + n;
+  float edge[TILE_ROWS * TILE_COLUMNS] = {};
+  Tile tile;
+  if (starts_from_y && is_whole) {
+    tile.load(y, p.N);
+  } else if (starts_from_y) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      std::copy_n(y + i * p.N, columns, edge + i * TILE_COLUMNS);
+    }
+    tile.load(edge, TILE_COLUMNS);
+  } else if (p.b != nullptr) {
+    std::copy_n(p.b + n, columns, edge);
+    tile.load(edge, 0);
+  }
+  tile.add_product(depth, x_panel, 1, TILE_ROWS, w_panel, TILE_COLUMNS);
+  if (is_whole) {
+    tile.store(y, p.N);
+    return;
+  }
+  tile.store(edge, TILE_COLUMNS);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::copy_n(edge + i * TILE_COLUMNS, columns, y + i * p.N);
+  }
+}
+
+// What a thread keeps packed: a block of w, which the row blocks below each other share.
+class Packed {
+ public:
+  explicit Packed(float* scratch) : x(scratch), w_(scratch + MATMUL_ROWS * MATMUL_DEPTH) {}
+
+  const float* w(const Product& p, std::size_t n, std::size_t columns, std::size_t k,
+                 std::size_t depth) {
+    if (n != n_ || k != k_) pack<TILE_COLUMNS>(w_, p.w.at(n, k), columns, depth);
+    n_ = n;
+    k_ = k;
+    return w_;
+  }
+
+  float* x;
+
+ private:
+  float* w_;
+  std::size_t n_ = SIZE_MAX;
+  std::size_t k_ = SIZE_MAX;
+};
+
+// One block of y: rows from m, columns from n.
+void do_block(const Product& p, std::size_t m, std::size_t n, Packed& packed) {
+  const std::size_t rows = std::min(MATMUL_ROWS, p.M - m);
+  const std::size_t columns = std::min(MATMUL_COLUMNS, p.N - n);
+  for (std::size_t k0 = 0; k0 < p.K; k0 += MATMUL_LONG_DEPTH) {
+    const std::size_t long_depth = std::min(MATMUL_LONG_DEPTH, p.K - k0);
+    const float* w = packed.w(p, n, columns, k0, long_depth);
+    for (std::size_t k1 = 0; k1 < long_depth; k1 += MATMUL_DEPTH) {
+      const std::size_t depth = std::min(MATMUL_DEPTH, long_depth - k1);
+      pack<TILE_ROWS>(packed.x, p.x.at(m, k0 + k1), rows, depth);
+      for (std::size_t j = 0; j < columns; j += TILE_COLUMNS) {
+        const float* w_panel = w + j * long_depth + k1 * TILE_COLUMNS;
+        for (std::size_t i = 0; i < rows; i += TILE_ROWS) {
+          update_tile(p, m + i, n + j, depth, packed.x + i * depth, w_panel, k0 + k1 == 0);
+        }
+      }
+    }
+  }
+}
+
+void do_product(const Product& p, Part& part) {
+  const std::size_t row_blocks = (p.M + MATMUL_ROWS - 1) / MATMUL_ROWS;
+  const std::size_t column_blocks = (p.N + MATMUL_COLUMNS - 1) / MATMUL_COLUMNS;
+  Packed packed(part.scratch());
+  part.share(row_blocks * column_blocks, 1, [&](std::size_t block, std::size_t) {
+    const std::size_t m = block % row_blocks * MATMUL_ROWS;
+    const std::size_t n = block / row_blocks * MATMUL_COLUMNS;
+    do_block(p, m, n, packed);
+  });
+}
+
+}  // namespace
+
+// matmul_nn: y = x w.
+//
+// reads   x (M, K)  w (K, N)
+// writes  y (M, N)                         y may be added to
+// alias   y is neither x nor w
+void matmul_nn(const MatmulNn& a, Part& part) {
+  do_product({.x = {a.x, a.K, 1},
+              .w = {a.w, 1, a.N},
+              .b = nullptr,
+              .y = a.y,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = a.add_y},
+             part);
+}
+
+// matmul_nt: y = x w^T.
+//
+// reads   x (M, K)  w (N, K)
+// writes  y (M, N)                         y may be added to
+// alias   y is neither x nor w
+void matmul_nt(const MatmulNt& a, Part& part) {
+  do_product({.x = {a.x, a.K, 1},
+              .w = {a.w, a.K, 1},
+              .b = nullptr,
+              .y = a.y,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = a.add_y},
+             part);
+}
+
+// matmul_tn: y = x^T w.
+//
+// reads   x (K, M)  w (K, N)
+// writes  y (M, N)                         y may be added to
+// alias   y is neither x nor w
+void matmul_tn(const MatmulTn& a, Part& part) {
+  do_product({.x = {a.x, 1, a.M},
+              .w = {a.w, 1, a.N},
+              .b = nullptr,
+              .y = a.y,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = a.add_y},
+             part);
+}
+
+// linear_fwd: y = x w + b.
+//
+// reads   x (M, K)  w (K, N)  b (N)
+// writes  y (M, N)
+// alias   y is none of the others
+void linear_fwd(const LinearFwd& a, Part& part) {
+  do_product({.x = {a.x, a.K, 1},
+              .w = {a.w, 1, a.N},
+              .b = a.b,
+              .y = a.y,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = false},
+             part);
+}
+
+// bias_bwd: db = sum_r dy. Forward: y = x w + b.
+//
+// reads   dy (M, N)
+// writes  db (N)                           db may be added to
+// alias   db is not dy
+void bias_bwd(const BiasBwd& a, Part& part) {
+  part.share(a.N, 16, [&](std::size_t begin, std::size_t end) {
+    lanes(begin, end, [&](auto io, std::size_t n) {
+      F4 sum = a.add_db ? io.load(a.db + n) : splat(0);
+      for (std::size_t m = 0; m < a.M; ++m) sum += io.load(a.dy + m * a.N + n);
+      io.store(a.db + n, sum);
+    });
+  });
+}
+
+}  // namespace tabgrad

@@ -1,0 +1,116 @@
+// Team: a persistent pool of threads that run a list of ops in lock step. Part: what one
+// thread does of one op.
+//
+// Work is split by outputs only: what computes an output, and in which order, is the same
+// for any number of threads, so results are bit-equal. A barrier stands between two ops.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sync.h"
+
+namespace tabgrad {
+
+inline constexpr std::size_t MAX_THREADS = 64;
+
+class Team;
+
+class Part {
+ public:
+  Part(Team& team, float* scratch) : scratch_(scratch), team_(team) {}
+
+  // Calls body(begin, end) for runs of at most `grain` of the units 0 to n - 1; each run
+  // is done by one thread of the team. An op may share out work twice.
+  template <typename Body>
+  void share(std::size_t n, std::size_t grain, Body body) {
+    Word& ticket = next_ticket();
+    while (true) {
+      const std::size_t begin = ticket.fetch_add(1, std::memory_order_relaxed) * grain;
+      if (begin >= n) return;
+      body(begin, std::min(n, begin + grain));
+    }
+  }
+
+  // The same for n elements of no particular shape; runs are whole cache lines.
+  template <typename Body>
+  void share_flat(std::size_t n, Body body) {
+    share(n, 8192, body);
+  }
+
+  // The same for rows of `width` elements each.
+  template <typename Body>
+  void share_rows(std::size_t n, std::size_t width, Body body) {
+    share(n, std::max<std::size_t>(1, 8192 / std::max<std::size_t>(1, width)), body);
+  }
+
+  // One thread calls body().
+  template <typename Body>
+  void once(Body body) {
+    share(1, 1, [&](std::size_t, std::size_t) { body(); });
+  }
+
+  // This thread's own memory, as much as the contract says for the op.
+  float* scratch() const { return scratch_; }
+
+  // The op is done: the next may share out work once the whole team has called this.
+  void finish();
+
+ private:
+  Word& next_ticket();
+
+  float* scratch_;
+  Team& team_;
+  std::size_t n_shares_ = 0;
+};
+
+class Team {
+ public:
+  using Job = void (*)(Part& part);
+
+  // Starts threads beside the calling one; false where the system gives none.
+  bool start(std::size_t n_threads, const std::array<float*, MAX_THREADS>& scratch);
+
+  // Threads that are ready, the calling one included.
+  std::size_t n_ready() const { return n_ready_.load() + 1; }
+
+  // Every thread, the calling one too, calls job(part) once.
+  void run(Job job);
+
+  // Ends the threads and waits for them.
+  void stop();
+
+ private:
+  friend class Part;
+  struct Seat {
+    Team* team;
+    float* scratch;
+    pthread_t thread;
+    std::uint32_t first_round;
+  };
+
+  static void* work(void* seat);
+  void barrier();
+  static void await_change(Word& word, std::uint32_t old, Word& n_asleep);
+  static void announce(Word& word, Word& n_asleep);
+
+  std::size_t n_threads_ = 1;
+  std::array<Seat, MAX_THREADS> seats_{};
+  Job job_ = nullptr;
+  bool quits_ = false;
+  Word n_ready_{0};
+  // each on a cache line of its own, as all threads watch or change them
+  alignas(64) Word round_{0};
+  alignas(64) Word phase_{0};
+  alignas(64) Word n_arrived_{0};
+  alignas(64) std::array<Word, 2> tickets_{};
+  alignas(64) Word n_idle_{0};
+  alignas(64) Word n_asleep_{0};
+};
+
+}  // namespace tabgrad

@@ -1,0 +1,149 @@
+"""How a plan is written for the C++ engine: once, as a run of 64-bit words.
+
+    head      MAGIC, CONTRACT, bytes of the arena, bytes of scratch a thread
+    programs  their number, then for each: word where its calls start, their number
+    calls     op, adds, a byte offset into the arena per argument, a value per constant
+
+Sizes and counts are unsigned integers, other constants float64. `OPS` gives the
+order of ops, arguments and constants, to this file and to the C++ header that
+`wasm_header` generates. CONTRACT is a hash of that order, so that an engine of
+another build refuses the plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tabgrad.ops import OPS, Call, Op
+from tabgrad.plan import ALIGN_BYTES, Plan
+
+MAGIC = int.from_bytes(b"tabgrad1", "little")
+OP_NUMBERS = {name: number for number, name in enumerate(OPS)}
+
+# The matrix product packs both operands: rows of x, and all columns of a block of w.
+MATMUL_ROWS = 32
+MATMUL_DEPTH = 256
+MATMUL_COLUMNS = 96
+MATMUL_LONG_DEPTH = 2048
+_MATMUL_FLOATS = MATMUL_ROWS * MATMUL_DEPTH + MATMUL_COLUMNS * MATMUL_LONG_DEPTH
+_MATMULS = ("matmul_nn", "matmul_nt", "matmul_tn", "linear_fwd")
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Floats of scratch that an op wants for each thread.
+
+    With T and D = C / H rounded up to a multiple of 8: heads T D + times 8 T +
+    depths 8 D + flat.
+    """
+
+    heads: int = 0
+    times: int = 0
+    depths: int = 0
+    flat: int = 0
+
+
+SCRATCH = {name: Scratch(flat=_MATMUL_FLOATS) for name in _MATMULS} | {
+    "attention_fwd": Scratch(heads=2, times=1, depths=2),
+    "attention_bwd": Scratch(heads=6, times=8, depths=3),
+}
+
+
+def is_count(const: str) -> bool:
+    """Return whether a constant is a whole number: sizes, and names N_..."""
+    return len(const) == 1 or const.startswith("N_")
+
+
+def contract_hash() -> int:
+    """Return 63 bits that change when an op, argument, constant or size changes."""
+    rows = [
+        (
+            op.name,
+            [(a.name, a.axes, a.dtype, a.access) for a in op.args],
+            op.consts,
+            op.adds,
+            repr(SCRATCH.get(op.name)),
+        )
+        for op in OPS.values()
+    ]
+    digest = hashlib.sha256(repr(rows).encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Where each storage starts in the engine's memory, and what all of them need."""
+
+    starts: Mapping[str, int]
+    n_bytes: int
+
+    def offset(self, plan: Plan, tensor: str) -> int:
+        """Return the byte offset of a tensor."""
+        place = plan.places[tensor]
+        return self.starts[place.storage] + place.offset
+
+
+def lay_out(plan: Plan, start: int = 0, gap: int = 0) -> Arena:
+    """Return the storages one after the other.
+
+    Args:
+        plan: what to lay out.
+        start: bytes left free in front; tests put tensors past 4 GiB with it.
+        gap: bytes left free after each storage; tests look for stray writes there.
+    """
+    starts, at = {}, start
+    for name, n_bytes in plan.storages.items():
+        starts[name] = at
+        at += -(-(n_bytes + gap) // ALIGN_BYTES) * ALIGN_BYTES
+    return Arena(starts, at)
+
+
+def _padded(size: int) -> int:
+    return -(-size // 8) * 8
+
+
+def scratch_bytes(calls: Iterable[Call]) -> int:
+    """Return the scratch that one thread needs for any of the calls."""
+    most = 0
+    for call in calls:
+        need = SCRATCH.get(call.op.name, Scratch())
+        floats = need.flat
+        if need.heads:
+            time = _padded(int(call.consts["T"]))
+            depth = _padded(int(call.consts["C"]) // int(call.consts["H"]))
+            floats += need.heads * time * depth
+            floats += 8 * (need.times * time + need.depths * depth)
+        most = max(most, 4 * floats)
+    return -(-most // ALIGN_BYTES) * ALIGN_BYTES
+
+
+def _call_words(plan: Plan, arena: Arena, call: Call) -> bytes:
+    op = call.op
+    adds = sum(1 << bit for bit, name in enumerate(op.adds) if name in call.adds)
+    offsets = [arena.offset(plan, call.args[arg.name]) for arg in op.args]
+    words = struct.pack(f"<{2 + len(offsets)}Q", OP_NUMBERS[op.name], adds, *offsets)
+    for const in op.consts:
+        value = call.consts[const]
+        words += struct.pack("<Q" if is_count(const) else "<d", value)
+    return words
+
+
+def serialise(plan: Plan, arena: Arena) -> bytes:
+    """Return the plan as the engine reads it; programs keep the plan's order."""
+    calls = [c for program in plan.programs.values() for c in program]
+    head = [MAGIC, contract_hash(), arena.n_bytes, scratch_bytes(calls)]
+    table = [len(plan.programs)]
+    body = b""
+    start = len(head) + 1 + 2 * len(plan.programs)
+    for program in plan.programs.values():
+        table += [start + len(body) // 8, len(program)]
+        body += b"".join(_call_words(plan, arena, call) for call in program)
+    return struct.pack(f"<{len(head) + len(table)}Q", *head, *table) + body
+
+
+def op_of(number: int) -> Op:
+    """Return the op of a number in a serialised plan."""
+    return list(OPS.values())[number]

@@ -1,0 +1,284 @@
+// Starts the C++ engine and crosses into it: the one place where its pointers are seen.
+//
+// A pointer is a BigInt on a 64-bit memory and a Number on a 32-bit one; outside of this
+// file it is a Number, and an offset into the arena at that.
+
+import {
+  assertSize,
+  chooseBuild,
+  hasMemory64,
+  inGb,
+  makeMemory,
+  WasmError,
+} from "./wasm_memory.js";
+
+const START_LIMIT_MS = 20_000;
+
+// Result and arguments of each export: p pointer or size, i 32-bit integer, v nothing.
+const EXPORTS = {
+  tg_open: "p:ppi",
+  tg_ready: "i:",
+  tg_room: "p:p",
+  tg_load: "i:pp",
+  tg_run: "i:ii",
+  tg_close: "v:",
+};
+
+const STATUS_WORDS = [
+  "all is well",
+  "these bytes are not a plan",
+  "the engine is of another build than the Python package: reload the page",
+  "the plan does not fit the memory that the engine was opened with",
+  "the plan has no such program",
+];
+
+/**
+ * @typedef {import("./wasm_memory.js").Bits} Bits
+ * @typedef {import("./wasm_memory.js").Build} Build
+ * @typedef {import("./wasm_memory.js").Choice} Choice
+ */
+
+/**
+ * @typedef {object} Engine
+ * @property {string} adapter for people: "WASM 32-bit, 2 threads, SIMD"
+ * @property {Build} build
+ * @property {Bits} bits
+ * @property {number} threads
+ * @property {number} memoryBytes
+ * @property {(plan: Uint8Array) => void} load takes a serialised plan; its arena is zeros
+ * @property {(program: number, steps: number) => void} run returns when all is done
+ * @property {(offset: number, bytes: Uint8Array) => void} write into the arena
+ * @property {(offset: number, size: number) => Uint8Array} read a copy out of the arena
+ * @property {() => void} free ends the threads; the engine is of no use afterwards
+ */
+
+/**
+ * @typedef {object} EmscriptenModule
+ * @property {{terminateAllThreads: () => void}} [PThread]
+ * @typedef {Record<string, (...values: (number | bigint)[]) => number | bigint | undefined>} RawExports
+ * @typedef {(settings: object) => Promise<EmscriptenModule & RawExports>} Factory
+ */
+
+/**
+ * @param {string} type p or i
+ * @param {Bits} bits
+ * @param {number} value
+ */
+function inward(type, bits, value) {
+  if (type === "p") {
+    assertSize(value);
+    return bits === 64 ? BigInt(value) : value;
+  }
+  if (!Number.isInteger(value) || Math.abs(value) >= 2 ** 31) {
+    throw new WasmError(`got ${value}, wanted a 32-bit integer`);
+  }
+  return value;
+}
+
+/**
+ * @param {string} type p, i or v
+ * @param {Bits} bits
+ * @param {number | bigint | undefined} value
+ */
+function outward(type, bits, value) {
+  if (type !== "p") {
+    return Number(value ?? 0);
+  }
+  // a 32-bit pointer past 2 GiB arrives as a negative number
+  const pointer = bits === 64 ? Number(value) : Number(value) >>> 0;
+  assertSize(pointer);
+  return pointer;
+}
+
+/**
+ * @param {RawExports} raw
+ * @param {Bits} bits
+ * @returns {Record<keyof typeof EXPORTS, (...values: number[]) => number>} Numbers in and out
+ */
+export function wrapExports(raw, bits) {
+  const wrapped = Object.entries(EXPORTS).map(([name, signature]) => {
+    const [result, types] = signature.split(":");
+    /** @param {number[]} values */
+    const call = (...values) => {
+      if (values.length !== types.length) {
+        throw new WasmError(
+          `${name}: got ${values.length} values, not ${types.length}`,
+        );
+      }
+      const given = values.map((value, i) => inward(types[i], bits, value));
+      return outward(result, bits, raw[`_${name}`](...given));
+    };
+    return [name, call];
+  });
+  return Object.fromEntries(wrapped);
+}
+
+/** @param {string} what */
+function tooLate(what) {
+  return new WasmError(
+    `${what} took more than ${START_LIMIT_MS / 1000} s. Reload the page; if it happens ` +
+      "again, choose another backend.",
+  );
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {string} what
+ * @returns {Promise<T>}
+ */
+async function inTime(promise, what) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(tooLate(what)), START_LIMIT_MS);
+  });
+  try {
+    return await /** @type {Promise<T>} */ (Promise.race([promise, late]));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * @param {() => boolean} isDone
+ * @param {string} what
+ */
+async function until(isDone, what) {
+  const end = performance.now() + START_LIMIT_MS;
+  while (!isDone()) {
+    if (performance.now() > end) {
+      throw tooLate(what);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/**
+ * Start an engine. Call it in a worker: a run blocks the thread that it is called on.
+ *
+ * @param {object} wanted
+ * @param {string} wanted.engineUrl the folder of the builds, with a slash at the end
+ * @param {number} wanted.arenaBytes room for the plan's tensors
+ * @param {number} wanted.threadBytes scratch for each thread
+ * @param {number} [wanted.threads] at most; never more than the machine's cores
+ * @param {Build} [wanted.build] takes this build; for tests and measurements
+ * @returns {Promise<Engine>}
+ * @throws {WasmError} there is no such memory, or the threads did not start in time
+ */
+export async function openWasm({ engineUrl, arenaBytes, threadBytes, threads, build }) {
+  const cores = navigator.hardwareConcurrency || 1;
+  const choice = chooseBuild({
+    arenaBytes,
+    threadBytes,
+    threads: build ? (threads ?? cores) : Math.min(cores, threads ?? cores),
+    isIsolated: self.crossOriginIsolated === true,
+    hasMemory64: hasMemory64(),
+    ...(build ? { build } : {}),
+  });
+  const memory = makeMemory(choice);
+  const folder = new URL(engineUrl, self.location.href);
+  /** @type {{default: Factory}} */
+  const glue = await import(new URL(`${choice.build}.mjs`, folder).href);
+  const starting = glue.default({
+    wasmMemory: memory,
+    poolSize: choice.threads - 1,
+    print: noteNothing,
+    printErr: noteNothing,
+  });
+  const module = await inTime(starting, "Starting the CPU engine");
+  const exports = wrapExports(module, choice.bits);
+  const arena = exports.tg_open(arenaBytes, threadBytes, choice.threads);
+  if (arena === 0) {
+    module.PThread?.terminateAllThreads();
+    throw new WasmError(
+      `The CPU engine found no room for ${inGb(arenaBytes)} and ${choice.threads} ` +
+        "threads in its memory. Choose a smaller preset.",
+    );
+  }
+  try {
+    const isReady = () => exports.tg_ready() === choice.threads;
+    await until(isReady, "Starting the threads of the CPU engine");
+  } catch (error) {
+    module.PThread?.terminateAllThreads();
+    throw error;
+  }
+  return engineOf(choice, memory, module, exports, arena, arenaBytes);
+}
+
+// The engine prints nothing; what the C library might print has no place on a page.
+function noteNothing() {
+  return;
+}
+
+/**
+ * @param {Choice} choice
+ * @param {WebAssembly.Memory} memory
+ * @param {EmscriptenModule} module
+ * @param {ReturnType<typeof wrapExports>} exports
+ * @param {number} arena where it starts
+ * @param {number} arenaBytes
+ * @returns {Engine}
+ */
+function engineOf(choice, memory, module, exports, arena, arenaBytes) {
+  let isFree = false;
+  const assertOpen = () => {
+    if (isFree) {
+      throw new WasmError("The CPU engine was used after it was freed.");
+    }
+  };
+  /**
+   * @param {number} offset
+   * @param {number} size
+   * @returns {Uint8Array} a view made for this access alone
+   */
+  const view = (offset, size) => {
+    assertOpen();
+    assertSize(offset);
+    assertSize(size);
+    if (offset + size > arenaBytes) {
+      throw new WasmError(`bytes ${offset} to ${offset + size} of ${arenaBytes}`);
+    }
+    return new Uint8Array(memory.buffer, arena + offset, size);
+  };
+  /** @param {number} status */
+  const assertFine = (status) => {
+    if (status !== 0) {
+      throw new WasmError(`The CPU engine refused: ${STATUS_WORDS[status] ?? status}.`);
+    }
+  };
+  const { build, bits, threads, memoryBytes } = choice;
+  const count = threads === 1 ? "1 thread" : `${threads} threads`;
+  return {
+    adapter: `WASM ${bits}-bit, ${count}, SIMD`,
+    build,
+    bits,
+    threads,
+    memoryBytes,
+    load(plan) {
+      assertOpen();
+      const room = exports.tg_room(plan.length);
+      if (room === 0) {
+        throw new WasmError(`The CPU engine has no room for ${plan.length} bytes.`);
+      }
+      new Uint8Array(memory.buffer, room, plan.length).set(plan);
+      assertFine(exports.tg_load(room, plan.length));
+    },
+    run(program, steps) {
+      assertOpen();
+      assertFine(exports.tg_run(program, steps));
+    },
+    write(offset, bytes) {
+      view(offset, bytes.length).set(bytes);
+    },
+    read(offset, size) {
+      return view(offset, size).slice();
+    },
+    free() {
+      if (!isFree) {
+        isFree = true;
+        module.PThread?.terminateAllThreads();
+      }
+    },
+  };
+}

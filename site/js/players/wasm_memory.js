@@ -1,0 +1,132 @@
+// How much memory the C++ engine gets, and which build of it.
+//
+// Memory has one size for life, made from the plan before the engine starts, so that
+// nothing grows under threads.
+
+const PAGE_BYTES = 65_536;
+const GIB = 2 ** 30;
+const MOST_BYTES = { 32: 4 * GIB - 16 * PAGE_BYTES, 64: 16 * GIB };
+const HEAP_BYTES = 8 * 2 ** 20; // globals, the caller's stack, the serialised plan
+const THREAD_BYTES = 2 ** 20; // a thread's stack and what the C library keeps for it
+const MOST_THREADS = 64;
+
+/**
+ * @typedef {"engine64" | "engine32" | "engine32st"} Build
+ * @typedef {32 | 64} Bits
+ */
+
+/**
+ * @typedef {object} Choice
+ * @property {Build} build
+ * @property {Bits} bits
+ * @property {number} threads
+ * @property {number} memoryBytes whole pages
+ */
+
+/**
+ * @typedef {object} Need
+ * @property {number} arenaBytes room for the plan's tensors
+ * @property {number} threadBytes scratch for each thread
+ * @property {number} threads wanted; 1 where the page is not isolated
+ * @property {boolean} isIsolated whether memory may be shared between threads
+ * @property {boolean} hasMemory64
+ * @property {Build} [build] takes this build; for tests and measurements
+ */
+
+/** An error whose message is for people. */
+export class WasmError extends Error {
+  name = "WasmError";
+}
+
+/** @returns {boolean} whether this browser has 64-bit memories */
+export function hasMemory64() {
+  const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
+  const memory = [5, 3, 1, 4, 1]; // one memory, 64-bit, of at least one page
+  return WebAssembly.validate(new Uint8Array([...header, ...memory]));
+}
+
+/** @param {number} bytes */
+export function inGb(bytes) {
+  return `${(bytes / 1e9).toFixed(2)} GB`;
+}
+
+/**
+ * Choose the build that holds a plan: 64-bit only where 32 bits do not do.
+ *
+ * @param {Need} need
+ * @returns {Choice}
+ * @throws {WasmError} no build holds it; says how much is wanted and how much is possible
+ */
+export function chooseBuild(need) {
+  const threads = need.isIsolated
+    ? Math.max(1, Math.min(MOST_THREADS, Math.floor(need.threads)))
+    : 1;
+  const wanted =
+    HEAP_BYTES + need.arenaBytes + threads * (need.threadBytes + THREAD_BYTES);
+  const memoryBytes = Math.ceil(wanted / PAGE_BYTES) * PAGE_BYTES;
+  const build = need.build ?? buildFor(need, memoryBytes);
+  const bits = build === "engine64" ? 64 : 32;
+  if (memoryBytes > MOST_BYTES[bits]) {
+    throw new WasmError(
+      `This plan needs ${inGb(memoryBytes)} of memory and the CPU engine can have ` +
+        `${inGb(MOST_BYTES[bits])}${whyOnly(bits, need)}. Choose a smaller preset or ` +
+        "batch size.",
+    );
+  }
+  return { build, bits, threads: build === "engine32st" ? 1 : threads, memoryBytes };
+}
+
+/**
+ * @param {Need} need
+ * @param {number} memoryBytes
+ * @returns {Build}
+ */
+function buildFor(need, memoryBytes) {
+  if (!need.isIsolated) {
+    return "engine32st";
+  }
+  return memoryBytes > MOST_BYTES[32] && need.hasMemory64 ? "engine64" : "engine32";
+}
+
+/**
+ * @param {Bits} bits
+ * @param {Need} need
+ */
+function whyOnly(bits, need) {
+  if (bits === 64) {
+    return "";
+  }
+  return need.isIsolated
+    ? " (this browser has no 64-bit WebAssembly memory)"
+    : " (the page is not cross-origin isolated, which the 64-bit engine needs)";
+}
+
+/**
+ * @param {Choice} choice
+ * @returns {WebAssembly.Memory} of one size for life
+ * @throws {WasmError} the browser does not give that much
+ */
+export function makeMemory({ bits, build, memoryBytes }) {
+  const pages = memoryBytes / PAGE_BYTES;
+  const bounds =
+    bits === 64
+      ? { address: "i64", initial: BigInt(pages), maximum: BigInt(pages) }
+      : { initial: pages, maximum: pages };
+  const descriptor = { ...bounds, shared: build !== "engine32st" };
+  try {
+    // the type of the descriptor does not know 64-bit memories yet
+    return new WebAssembly.Memory(/** @type {any} */ (descriptor));
+  } catch (error) {
+    throw new WasmError(
+      `The browser gave no memory of ${inGb(memoryBytes)} for the CPU engine ` +
+        `(${error}). Close other tabs, or choose a smaller preset.`,
+    );
+  }
+}
+
+/** @param {number} value */
+export function assertSize(value) {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new WasmError(`got ${value} as a pointer or size, wanted a whole number`);
+  }
+}
