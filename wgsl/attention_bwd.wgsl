@@ -7,7 +7,8 @@
 //   dk[j] = sum_i ds[i, j] q[i]; dv[j] = sum_i p[i, j] dy[i]
 //
 // The thread of row t makes dq as the query t, over the keys before it, and then dk and dv as
-// the key t, over the queries after it: every sum has one owner and one order.
+// the key t, over the queries after it: every sum has one owner and one order. Four of the
+// others at a time; those outside the range get p = 0.
 //
 // reads   qkv (R, 3C)  y (R, C)  lse (R, H)  dy (R, C)
 // writes  dqkv (R, 3C)
@@ -23,15 +24,17 @@
 @group(0) @binding(4) var<storage, read_write> dqkv: array<f32>;
 
 const D: u32 = C / H;
-const ROW: u32 = 3u * C;
 
-// dy . y of one row and head, `at` being its first element
-fn row_delta(at: u32) -> f32 {
-  var sum = 0.0;
-  for (var d = 0u; d < D; d++) {
-    sum = fma(dy[at + d], y[at + d], sum);
-  }
-  return sum;
+fn dy_quad(at: vec4<u32>) -> vec4<f32> {
+  return vec4<f32>(dy[at.x], dy[at.y], dy[at.z], dy[at.w]);
+}
+
+fn y_quad(at: vec4<u32>) -> vec4<f32> {
+  return vec4<f32>(y[at.x], y[at.y], y[at.z], y[at.w]);
+}
+
+fn lse_quad(at: vec4<u32>) -> vec4<f32> {
+  return vec4<f32>(lse[at.x], lse[at.y], lse[at.z], lse[at.w]);
 }
 
 fn write_dq(r: u32, h: u32) {
@@ -39,28 +42,31 @@ fn write_dq(r: u32, h: u32) {
   let t = r % T;
   let scale = 1.0 / sqrt(f32(D));
   let lse_r = lse[r * H + h];
-  let delta = row_delta(r * C + head);
   var q: array<f32, D>;
   var g: array<f32, D>;
   var dq: array<f32, D>;
+  var delta = 0.0;
   for (var d = 0u; d < D; d++) {
     q[d] = qkv[r * ROW + head + d] * scale;
     g[d] = dy[r * C + head + d];
+    delta = fma(g[d], y[r * C + head + d], delta);
   }
-  for (var j = 0u; j < T; j++) {
-    if (j > t) {
+  for (var n = 0u; n < QUADS; n++) {
+    let j = quad_positions(n);
+    if (j.x > t) {
       break;
     }
-    let key = (r - t + j) * ROW + C + head;
-    var s = 0.0;
-    var dp = 0.0;
+    let key = (r - t + min(j, vec4<u32>(t))) * ROW + C + head;
+    var s = vec4<f32>();
+    var dp = vec4<f32>();
     for (var d = 0u; d < D; d++) {
-      s = fma(q[d], qkv[key + d], s);
-      dp = fma(g[d], qkv[key + C + d], dp);
+      s = fma(vec4<f32>(q[d]), qkv_quad(key + d), s);
+      dp = fma(vec4<f32>(g[d]), qkv_quad(key + C + d), dp);
     }
-    let ds = exp(s - lse_r) * (dp - delta) * scale;
+    let p = select(vec4<f32>(), exp(s - lse_r), j <= vec4<u32>(t));
+    let ds = p * (dp - delta) * scale;
     for (var d = 0u; d < D; d++) {
-      dq[d] = fma(ds, qkv[key + d], dq[d]);
+      dq[d] += dot(ds, qkv_quad(key + d));
     }
   }
   for (var d = 0u; d < D; d++) {
@@ -72,32 +78,38 @@ fn write_dk_dv(r: u32, h: u32) {
   let head = h * D;
   let t = r % T;
   let scale = 1.0 / sqrt(f32(D));
+  let key = r * ROW + C + head;
   var k: array<f32, D>;
   var v: array<f32, D>;
   var dk: array<f32, D>;
   var dv: array<f32, D>;
-  let key = r * ROW + C + head;
   for (var d = 0u; d < D; d++) {
     k[d] = qkv[key + d] * scale;
     v[d] = qkv[key + C + d];
   }
-  for (var i = 0u; i < T; i++) {
-    if (i < t) {
+  for (var n = 0u; n < QUADS; n++) {
+    let i = quad_positions(n);
+    if (i.w < t) {
       continue;
     }
-    let query = r - t + i;
-    let at = query * C + head;
-    var s = 0.0;
-    var dp = 0.0;
+    let row = r - t + min(i, vec4<u32>(T - 1u));
+    let query = row * ROW + head;
+    let at = row * C + head;
+    var s = vec4<f32>();
+    var dp = vec4<f32>();
+    var delta = vec4<f32>();
     for (var d = 0u; d < D; d++) {
-      s = fma(qkv[query * ROW + head + d], k[d], s);
-      dp = fma(dy[at + d], v[d], dp);
+      let g = dy_quad(at + d);
+      s = fma(vec4<f32>(k[d]), qkv_quad(query + d), s);
+      dp = fma(vec4<f32>(v[d]), g, dp);
+      delta = fma(y_quad(at + d), g, delta);
     }
-    let p = exp(s - lse[query * H + h]);
-    let ds = p * (dp - row_delta(at)) * scale;
+    let is_after = (i >= vec4<u32>(t)) & (i < vec4<u32>(T));
+    let p = select(vec4<f32>(), exp(s - lse_quad(row * H + h)), is_after);
+    let ds = p * (dp - delta) * scale;
     for (var d = 0u; d < D; d++) {
-      dk[d] = fma(ds, qkv[query * ROW + head + d], dk[d]);
-      dv[d] = fma(p, dy[at + d], dv[d]);
+      dk[d] += dot(ds, qkv_quad(query + d));
+      dv[d] += dot(p, dy_quad(at + d));
     }
   }
   for (var d = 0u; d < D; d++) {

@@ -3,7 +3,8 @@
 //   s[j] = q . k[j] / sqrt D for j <= t
 //   lse = log sum_j exp(s[j]); y = sum_j exp(s[j] - lse) v[j]
 //
-// Online softmax: m is the largest score so far, l and acc the sums relative to it.
+// Online softmax: m is the largest score so far, l and acc the sums relative to it. Four keys
+// at a time; those after t get the weight 0.
 //
 // reads   qkv (R, 3C)     a row is q, k, v, each of H heads of D
 // writes  y (R, C)  lse (R, H)     lse is kept for attention_bwd
@@ -17,7 +18,6 @@
 @group(0) @binding(2) var<storage, read_write> lse: array<f32>;
 
 const D: u32 = C / H;
-const ROW: u32 = 3u * C;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
@@ -34,26 +34,28 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   for (var d = 0u; d < D; d++) {
     q[d] = qkv[r * ROW + head + d] * scale;
   }
+  // the score of the row with itself: finite exponents from the start
   var m = 0.0;
+  for (var d = 0u; d < D; d++) {
+    m = fma(q[d], qkv[r * ROW + C + head + d], m);
+  }
   var l = 0.0;
-  for (var j = 0u; j < T; j++) {
-    if (j > t) {
+  for (var n = 0u; n < QUADS; n++) {
+    let j = quad_positions(n);
+    if (j.x > t) {
       break;
     }
-    let key = (r - t + j) * ROW + C + head;
-    var s = 0.0;
+    let key = (r - t + min(j, vec4<u32>(t))) * ROW + C + head;
+    var s = vec4<f32>();
     for (var d = 0u; d < D; d++) {
-      s = fma(q[d], qkv[key + d], s);
+      s = fma(vec4<f32>(q[d]), qkv_quad(key + d), s);
     }
-    if (j == 0u) {
-      m = s;
-    }
-    let m_new = max(m, s);
+    let m_new = max(m, max(max(s.x, s.y), max(s.z, s.w)));
     let rescale = exp(m - m_new);
-    let p = exp(s - m_new);
-    l = fma(l, rescale, p);
+    let p = select(vec4<f32>(), exp(s - m_new), j <= vec4<u32>(t));
+    l = fma(l, rescale, dot(p, vec4<f32>(1.0)));
     for (var d = 0u; d < D; d++) {
-      acc[d] = fma(acc[d], rescale, p * qkv[key + C + d]);
+      acc[d] = fma(acc[d], rescale, dot(p, qkv_quad(key + C + d)));
     }
     m = m_new;
   }

@@ -4,9 +4,9 @@
 // edge are clamped when loaded (the same number is computed twice) and left out when stored.
 // The product is written out: an array of accumulators under a loop would live in memory.
 //
-// needs   M, N, Y_ADDS, and a binding y (M, N)
+// needs   M, N, TILE, Y_ADDS, and a binding y (M, N)
 
-const TILE: u32 = 8u;
+const_assert TILE == 8u;  // two vec4 are written out below
 const TILES_M: u32 = (M + TILE - 1u) / TILE;
 const TILES_N: u32 = (N + TILE - 1u) / TILE;
 

@@ -18,6 +18,7 @@ Consts = Mapping[str, Const]
 BASE = "base"
 WORKGROUP = 64  # threads; two subgroups on most devices
 TILE = 8  # outputs along each axis of a thread in lib/tile8.wgsl
+TILE_WORKGROUP = 32  # few, since a thread does much: small products still spread out
 
 
 def _always(_: Consts) -> bool:
@@ -63,6 +64,11 @@ def _single(op: str) -> Variant:
     return Variant(BASE, op, op, lambda _: 1, constants={"WG": 1})
 
 
+def _tiled(op: str) -> Variant:
+    constants = {"WG": TILE_WORKGROUP, "TILE": TILE}
+    return Variant(BASE, op, op, _tiles, constants, libs=("grid", "tile8"))
+
+
 def _per(*letters: str) -> Callable[[Consts], int]:
     """Return a count of one thread per element over these axes."""
 
@@ -87,13 +93,13 @@ VARIANTS: tuple[Variant, ...] = (
     _base("layernorm_fwd", _per("R")),
     _base("layernorm_bwd_x", _per("R")),
     _base("layernorm_bwd_wb", _per("C")),
-    _base("matmul_nn", _tiles, ("tile8",)),
-    _base("matmul_nt", _tiles, ("tile8",)),
-    _base("matmul_tn", _tiles, ("tile8",)),
-    _base("linear_fwd", _tiles, ("tile8",)),
+    _tiled("matmul_nn"),
+    _tiled("matmul_nt"),
+    _tiled("matmul_tn"),
+    _tiled("linear_fwd"),
     _base("bias_bwd", _per("N")),
-    _base("attention_fwd", _per("R", "H")),
-    _base("attention_bwd", _per("R", "H")),
+    _base("attention_fwd", _per("R", "H"), ("quad",)),
+    _base("attention_bwd", _per("R", "H"), ("quad",)),
     _base("gelu_fwd", _per("R", "F"), ("erfc",)),
     _base("gelu_bwd", _per("R", "F"), ("erfc",)),
     _base("residual_fwd", _per("R", "C")),
