@@ -1,0 +1,106 @@
+"""Every WGSL kernel says what it does, and binds what the op's contract says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tabgrad.backends.wgsl import wgsl_folder
+from tabgrad.ops import OPS, Op
+
+FIELDS = ("reads", "updates", "writes", "grid", "limits", "exact", "source")
+MAX_STORAGE_BUFFERS = 8
+MAX_WIDTH = 100
+MAX_LINES = 130
+KERNELS = sorted(wgsl_folder().glob("*.wgsl"))
+FILES = sorted(wgsl_folder().rglob("*.wgsl"))
+BINDING = re.compile(
+    r"@group\((\d+)\) @binding\((\d+)\) var<storage, (\w+)> (\w+): array<(\w+)>;"
+)
+ARGUMENT = re.compile(r"(\w+) \(([^)]*)\)( u32)?")
+
+
+def op_of(path: Path) -> Op:
+    return OPS[path.stem]
+
+
+def header(path: Path) -> list[str]:
+    lines = []
+    for line in path.read_text().splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(line.removeprefix("//").removeprefix(" "))
+    return lines
+
+
+def header_fields(path: Path) -> dict[str, str]:
+    pairs = [line.partition(" ") for line in header(path)]
+    return {name: rest.strip() for name, _, rest in pairs if name in FIELDS}
+
+
+def shape_text(op: Op, name: str) -> str:
+    """Return `x (R, 3C)` or `ids (R) u32` of an argument."""
+    arg = op.arg(name)
+    tokens = [letter or str(factor) for factor, letter in arg.axes]
+    factors = [str(f) if f > 1 and letter else "" for f, letter in arg.axes]
+    shape = ", ".join(f + t for f, t in zip(factors, tokens, strict=True))
+    return f"{name} ({shape}){' u32' if arg.dtype == 'u32' else ''}"
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
+def test_header_names_the_op_and_its_arguments_in_contract_order(path: Path) -> None:
+    op, fields = op_of(path), header_fields(path)
+    assert header(path)[0].startswith(f"{op.name}: ")
+    groups = {"reads": op.reads, "updates": op.updates, "writes": op.writes}
+    for group, arguments in groups.items():
+        wanted = [shape_text(op, name) for name in arguments]
+        got = [match[0] for match in ARGUMENT.finditer(fields.get(group, ""))]
+        assert got == wanted, group
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
+def test_header_states_grid_limits_exactness_and_source(path: Path) -> None:
+    fields = header_fields(path)
+    for name in ("grid", "limits", "exact", "source"):
+        assert fields.get(name), name
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
+def test_bindings_are_the_contract_in_name_order_access_and_type(path: Path) -> None:
+    got = [match.groups() for match in BINDING.finditer(path.read_text())]
+    wanted = [
+        (
+            "0",
+            str(binding),
+            "read" if arg.access == "read" else "read_write",
+            arg.name,
+            arg.dtype,
+        )
+        for binding, arg in enumerate(op_of(path).args)
+    ]
+    assert got == wanted
+    assert path.read_text().count("@binding") == len(wanted) <= MAX_STORAGE_BUFFERS
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
+def test_kernel_takes_its_workgroup_size_from_the_table(path: Path) -> None:
+    assert path.read_text().count("@compute @workgroup_size(WG)\nfn main(") == 1
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_loops_have_constant_bounds_and_steps_of_one(path: Path) -> None:
+    """Other loops get a guard from the compiler and lose their proven ranges."""
+    loop = re.compile(r"for \(var (\w+) = 0u; \1 < [A-Z][A-Z0-9_]*; \1\+\+\) \{")
+    code = [line.strip() for line in path.read_text().splitlines()]
+    loops = [line for line in code if re.match(r"(for|while|loop)\b", line)]
+    assert [line for line in loops if not loop.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_file_is_plain_wgsl_of_a_readable_size(path: Path) -> None:
+    text = path.read_text()
+    for foreign in ("${", "#ifdef", "#define", "override ", "\t", "\r"):
+        assert foreign not in text, foreign
+    assert text.endswith("}\n")
+    assert len(text.splitlines()) <= MAX_LINES
+    assert max(map(len, text.splitlines())) <= MAX_WIDTH
