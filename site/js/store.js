@@ -2,7 +2,8 @@
 //
 //   booting -> idle -> training <-> paused -> stopping -> idle | error
 
-/** @import { Fault, Loading, Model, Stage, WorkerEvent, Facts, BenchmarkRow } from "./protocol.js" */
+/** @import { BenchmarkRow, Facts, Fault, Model } from "./protocol.js" */
+/** @import { Evaluated, ModelEvent, Stage, Steps, WorkerEvent } from "./protocol.js" */
 
 /**
  * @typedef {"booting" | "idle" | "training" | "pausing" | "paused" | "stopping" | "error"}
@@ -197,7 +198,7 @@ export class Store {
     this.changed("boot");
   }
 
-  /** @param {import("./protocol.js").ModelEvent} event */
+  /** @param {ModelEvent} event */
   takeModel(event) {
     this.model = event;
     this.preparing = null;
@@ -208,7 +209,7 @@ export class Store {
     this.changed("state");
   }
 
-  /** @param {import("./protocol.js").Steps | import("./protocol.js").Evaluated} event */
+  /** @param {Steps | Evaluated} event */
   takeCurves(event) {
     const { run } = this;
     if (event.type === "evaluated") {

@@ -8,7 +8,7 @@ import { byId, element, setText } from "./dom.js";
 import { loss } from "./format.js";
 
 const HEIGHT_PX = 300;
-const SMOOTHING = 0.9; // weight of the past in the moving average
+const SMOOTHING = 0.85; // weight of the past in the moving average
 const TABLE_ROWS = 200;
 const REDRAW_MS = 100;
 
@@ -93,13 +93,19 @@ class Series {
   }
 }
 
+/** @param {HTMLElement} box */
+function plotIn(box) {
+  const plot = new UPlot(options(box.clientWidth || 600), [[], [], [], []], box);
+  const canvas = plot.root.querySelector("canvas");
+  canvas?.setAttribute("role", "img");
+  canvas?.setAttribute("aria-label", "Loss by step");
+  return plot;
+}
+
 /** @param {Store} store */
 export function mountChart(store) {
   const box = byId("chart");
-  const plot = new UPlot(options(box.clientWidth || 600), [[], [], [], []], box);
-  const canvas = box.querySelector("canvas");
-  canvas?.setAttribute("role", "img");
-  canvas?.setAttribute("aria-label", "Loss by step");
+  let plot = plotIn(box);
   let series = new Series();
   let drawnRun = store.run;
   let timer = 0;
@@ -117,7 +123,7 @@ export function mountChart(store) {
     plot.setData(series.columns());
     const said = summary(store.run);
     setText(byId("chart-summary"), said);
-    canvas?.setAttribute("aria-label", said);
+    plot.root.querySelector("canvas")?.setAttribute("aria-label", said);
     drawTable(series);
   }
 
@@ -135,9 +141,11 @@ export function mountChart(store) {
   document.addEventListener("visibilitychange", drawSoon);
   byId("table-scroll").tabIndex = 0; // it scrolls: the keyboard must reach it
   byId("table-fold").addEventListener("toggle", drawSoon);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-    plot.redraw(),
-  );
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    plot.destroy(); // the legend takes its colours only once
+    plot = plotIn(box);
+    draw();
+  });
 }
 
 /** @param {Store["run"]} run */
@@ -145,7 +153,8 @@ function summary(run) {
   if (run.step === 0) {
     return "No steps yet.";
   }
-  const train = `Training loss ${loss(run.losses[0])} → ${loss(run.losses.at(-1))} over ${run.step} steps`;
+  const [first, last] = [loss(run.losses[0]), loss(run.losses.at(-1))];
+  const train = `Training loss ${first} → ${last} over ${run.step} steps`;
   const val = run.valLosses.length
     ? `; validation loss ${loss(run.valLosses.at(-1))} at step ${run.valSteps.at(-1)}`
     : "";
