@@ -1,45 +1,31 @@
-"""The border to JavaScript: JSON in, JSON out, events as JSON.
+"""The border to JavaScript: the only file that imports `js` and `pyodide.ffi`.
 
-The worker makes one `Engine` and awaits `call`. Nothing else crosses: no proxy of a
-Python object is handed to JavaScript but the engine itself.
+The worker calls `start` once and then awaits the engine's `call`: JSON in, JSON out,
+events as JSON. No proxy of a Python object crosses but the engine itself.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any, Protocol
 
+import numpy as np
 from js import Object, Uint8Array
 from numpy.typing import NDArray
 from pyodide.ffi import JsException, to_js
 
+from tabgrad.backends.wasm import WasmBackend
 from tabgrad.backends.webgpu import WebgpuBackend
-from tabgrad.backends.webgpu_host import JsObject
-from tabgrad.bridge_backends import Backends, Found, NumpyOpener, Opener
-from tabgrad.bridge_benchmark import BENCHMARK_KEYS, Benchmark
-from tabgrad.bridge_requests import (
-    BACKENDS,
-    RUN_KEYS,
-    Corpora,
-    check_keys,
-    field_faults,
-    parse_run,
-)
-from tabgrad.bridge_runs import Runs
-from tabgrad.errors import BackendError, TabgradError
-from tabgrad.ops import OPS
-from tabgrad.plan import Plan
+from tabgrad.backends.webgpu_host import JsObject, js_message
+from tabgrad.bridge_backends import Found, NumpyOpener, Opener
+from tabgrad.bridge_engine import Engine
+from tabgrad.errors import BackendError
+from tabgrad.tensors import Array
 
-BUG_CODE = "TAB-BUG"
-TRAIN_KEYS = (*RUN_KEYS, "backend", "pause_after")
-
-Request = dict[str, Any]
+_PROBE_BYTES = 4096
 
 
-class Host(Protocol):
+class Page(Protocol):
     """What the worker gives: a JavaScript object."""
 
     def emit(self, event: str) -> None:
@@ -47,6 +33,29 @@ class Host(Protocol):
 
     def openGpu(self) -> Awaitable[JsObject]:  # noqa: N802 - JavaScript's name
         """Return a device with its player, or why there is none."""
+
+    def openWasm(  # noqa: N802 - JavaScript's name
+        self, arena_bytes: int, thread_bytes: int
+    ) -> Awaitable[JsObject]:
+        """Return a fresh instance of the C++ engine."""
+
+
+def start(page: Page) -> Engine:
+    """Return the engine of a worker."""
+    openers: dict[str, Opener] = {
+        "webgpu": _WebgpuOpener(page),
+        "wasm": _WasmOpener(page),
+        "numpy": NumpyOpener(),
+    }
+    return Engine(page.emit, openers, JsException)
+
+
+def _bytes_to_js(values: NDArray[Any]) -> JsObject:
+    """Return a Uint8Array with a copy of a contiguous array."""
+    copy = Uint8Array.new(values.nbytes)
+    if values.nbytes:
+        copy.assign(values.data.cast("B"))
+    return copy
 
 
 class _GpuHost:
@@ -63,10 +72,7 @@ class _GpuHost:
         return to_js(value, dict_converter=Object.fromEntries)
 
     def bytes_to_js(self, values: NDArray[Any]) -> JsObject:
-        copy = Uint8Array.new(values.nbytes)
-        if values.nbytes:
-            copy.assign(values.data.cast("B"))
-        return copy
+        return _bytes_to_js(values)
 
     def bytes_from_js(self, buffer: JsObject) -> bytes:
         return bytes(buffer.to_bytes())
@@ -75,8 +81,8 @@ class _GpuHost:
 class _WebgpuOpener:
     """Opens one device for all uses, and a fresh one after it was lost."""
 
-    def __init__(self, host: Host) -> None:
-        self._page = host
+    def __init__(self, page: Page) -> None:
+        self._page = page
         self._gpu: _GpuHost | None = None
 
     async def probe(self) -> Found:
@@ -94,173 +100,67 @@ class _WebgpuOpener:
         return WebgpuBackend(self._gpu)
 
 
-class Engine:
-    """Answers the worker's calls; see `site/js/protocol.js` for each request."""
+class _WasmInstance:
+    """An instance of the C++ engine, as the WASM backend wants it."""
 
-    def __init__(self, host: Host) -> None:
-        """Make an engine that sends its events to `host.emit`."""
-        self._host = host
-        self._corpora = Corpora()
-        self._backends = Backends(_openers(host))
-        self._runs = Runs(self._corpora, self._backends, self._emit)
-        self._benchmark: Benchmark | None = None
+    def __init__(self, engine: JsObject) -> None:
+        self._engine = engine
+        self.adapter = str(engine.adapter)
+        self.threads = int(engine.threads)
 
-    def _emit(self, event: Request) -> None:
-        self._host.emit(json.dumps(event, allow_nan=False))
+    def load(self, plan: bytes) -> None:
+        words = np.frombuffer(plan, np.uint8)
+        self._cross(self._engine.load, _bytes_to_js(words))
 
-    async def call(self, method: str, text: str) -> str:
-        """Run one method on a JSON request; return `value` or `error` as JSON."""
+    def run(self, program: int, n_steps: int) -> None:
+        self._cross(self._engine.run, program, n_steps)
+
+    def write(self, offset: int, values: Array) -> None:
+        self._cross(self._engine.write, offset, _bytes_to_js(values))
+
+    def read(self, offset: int, into: Array) -> None:
+        if into.nbytes:
+            copy = self._cross(self._engine.read, offset, into.nbytes)
+            copy.assign_to(into.data.cast("B"))
+
+    def free(self) -> None:
+        self._engine.free()
+
+    def _cross(self, method: JsObject, *values: object) -> JsObject:
         try:
-            answer = {"value": await self._methods()[method](json.loads(text))}
-            return json.dumps(answer, allow_nan=False)
-        except Exception as error:  # noqa: BLE001 - nothing above could show it
-            return json.dumps({"error": _fault(error)})
+            return method(*values)
+        except JsException as error:
+            raise BackendError(f"WASM: {js_message(error)}") from error
 
-    def _methods(self) -> dict[str, Callable[[Request], Awaitable[Any]]]:
-        runs = self._runs
-        return {
-            "describe": self._describe,
-            "add_corpus": self._add_corpus,
-            "validate": self._validate,
-            "plan": self._plan,
-            "train": self._train,
-            "pause": runs.pause,
-            "resume": runs.resume,
-            "stop": self._stop,
-            "sample": runs.sample,
-            "stop_sample": runs.stop_sample,
-            "logits": runs.logits,
-            "benchmark": self._run_benchmark,
-            "self_test": self._self_test,
-            "free": self._free,
-        }
 
-    async def _describe(self, request: Request) -> Request:
-        """Probe the backends and return what is there."""
-        await self._backends.probe()
-        return self._backends.describe()
+class _WasmOpener:
+    """Starts the C++ engine; each backend has an instance of its own."""
 
-    async def _add_corpus(self, request: Request) -> Request:
-        is_builtin = request.get("is_builtin")
-        add = self._corpora.add_builtin if is_builtin else self._corpora.add
-        corpus_id = add(request["name"], request["text"])
-        corpus = self._corpora.get(corpus_id)
-        return {"corpus_id": corpus_id, "n_bytes": corpus.n_bytes}
+    def __init__(self, page: Page) -> None:
+        self._page = page
 
-    async def _validate(self, request: Request) -> Request:
-        faults, run = field_faults(request, self._corpora)
-        if run is None:
-            return {"faults": faults, "plan": None}
-        summary = _plan_facts(run.plan())
-        summary["n_windows"] = run.split.n_train_windows
-        summary["has_validation"] = run.split.n_val_windows > 0
-        return {"faults": faults, "plan": summary}
+    async def probe(self) -> Found:
+        """Start the smallest engine, to know that it runs and on how many threads."""
+        engine = await self.open_instance(_PROBE_BYTES, _PROBE_BYTES)
+        engine.free()
+        return Found(engine.adapter, threads=engine.threads)
 
-    async def _plan(self, request: Request) -> Request:
-        check_keys(request, RUN_KEYS, "plan")
-        plan = parse_run(request, self._corpora).plan()
-        tensors = [
-            {
-                "name": t.name,
-                "shape": list(t.shape),
-                "dtype": t.dtype,
-                "role": t.role,
-                "bytes": t.n_bytes,
-            }
-            for t in plan.tensors.values()
-        ]
-        return {**_plan_facts(plan), "tensors": tensors}
+    async def open(self) -> WasmBackend:
+        return WasmBackend(_WasmHost(self))
 
-    async def _train(self, request: Request) -> Request:
-        check_keys(request, TRAIN_KEYS, "train")
-        self._refuse_during_benchmark()
-        return await self._runs.train(request)
-
-    async def _stop(self, request: Request) -> None:
-        if self._benchmark:
-            self._benchmark.stop()
-        await self._runs.stop_sample(request)
-        await self._runs.stop(request)
-
-    async def _run_benchmark(self, request: Request) -> list[Request]:
-        check_keys(request, BENCHMARK_KEYS, "benchmark")
-        self._runs.refuse_while_active("measure")
-        self._refuse_during_benchmark()
-        self._benchmark = Benchmark(self._backends, self._emit)
+    async def open_instance(self, arena_bytes: int, thread_bytes: int) -> _WasmInstance:
         try:
-            run = parse_run(
-                {k: v for k, v in request.items() if k in RUN_KEYS}, self._corpora
-            )
-            return await self._benchmark.measure(run, request)
-        finally:
-            self._benchmark = None
-
-    def _refuse_during_benchmark(self) -> None:
-        if self._benchmark:
-            self._benchmark.refuse_second()
-
-    async def _self_test(self, request: Request) -> list[Request]:
-        check_keys(request, ("backend", "ops", "all"), "selftest")
-        self._runs.refuse_while_active("test")
-        self._refuse_during_benchmark()
-        deviations = await self._backends.self_test(
-            request.get("backend") or BACKENDS[0],
-            [name for name in request.get("ops") or OPS if name in OPS],
-            every=bool(request.get("all")),
-        )
-        return [
-            {
-                "op": d.op,
-                "case": dict(d.consts),
-                "adds": d.adds,
-                "arg": d.arg,
-                "passes": d.passes,
-                "ratio": _finite(d.ratio),
-                "worst_index": d.worst_index,
-                "got": _finite(d.got),
-                "wanted": _finite(d.wanted),
-            }
-            for d in deviations
-        ]
-
-    async def _free(self, request: Request) -> None:
-        await self._stop(request)
-        await asyncio.sleep(0)
-        self._runs.free()
+            opened = await self._page.openWasm(arena_bytes, thread_bytes)
+        except JsException as error:
+            raise BackendError(js_message(error)) from error
+        return _WasmInstance(opened)
 
 
-def _openers(host: Host) -> dict[str, Opener]:
-    """Return the openers, the best backend first."""
-    return {"webgpu": _WebgpuOpener(host), "numpy": NumpyOpener()}
+class _WasmHost:
+    """What the WASM backend asks for an engine."""
 
+    def __init__(self, opener: _WasmOpener) -> None:
+        self._opener = opener
 
-def _fault(error: Exception) -> dict[str, str]:
-    """Return code and message of an error, and what was kept, for the page."""
-    fault = {"kept": " ".join(getattr(error, "__notes__", []))}
-    if isinstance(error, TabgradError):
-        return {**fault, "code": error.code, "message": str(error)}
-    if isinstance(error, JsException):
-        message = f"the browser refused: {error}; reload the page or use numpy"
-        return {**fault, "code": "TAB-BROWSER", "message": message}
-    if isinstance(error, MemoryError):
-        message = "Python is out of memory: choose a smaller preset or batch_size"
-        return {**fault, "code": "TAB-MEMORY", "message": message}
-    detail = "".join(traceback.format_exception(error))
-    message = f"a fault in tabgrad: {error!r}; please report it with the details"
-    return {**fault, "code": BUG_CODE, "message": message, "detail": detail}
-
-
-def _finite(value: float) -> float | None:
-    """Return a number that JSON can hold; None for one that is not finite."""
-    return value if abs(value) < float("inf") else None
-
-
-def _plan_facts(plan: Plan) -> Request:
-    largest = max(plan.tensors.values(), key=lambda t: t.n_bytes)
-    return {
-        "n_params": plan.n_params,
-        "bytes": plan.n_bytes,
-        "flops": plan.flops("train"),
-        "dispatches": len(plan.programs["train"]),
-        "largest_tensor": {"name": largest.name, "bytes": largest.n_bytes},
-    }
+    async def open(self, arena_bytes: int, thread_bytes: int) -> _WasmInstance:
+        return await self._opener.open_instance(arena_bytes, thread_bytes)

@@ -22,6 +22,7 @@ class Found:
 
     adapter: str
     is_software: bool = False
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,7 @@ class Backends:
                 for name, f in self.found.items()
             },
             "refused": dict(self.refused),
+            "threads": max(f.threads for f in self.found.values()),
             "auto": {"backend": chosen, "reason": why},
         }
 

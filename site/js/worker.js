@@ -11,13 +11,15 @@ import {
   ROOT,
   readBuild,
 } from "./assets.js";
-import { hasMemory64 } from "./features.js";
 import { openGpu } from "./gpu.js";
 import { Outbox } from "./outbox.js";
+import { openWasm } from "./players/wasm.js";
+import { hasMemory64 } from "./players/wasm_memory.js";
 import { WebgpuPlayer } from "./players/webgpu.js";
 import { checkCall } from "./protocol.js";
 
 const PYODIDE = new URL("pyodide/", ROOT);
+const ENGINE = new URL("engine/", ROOT);
 const LOADING_INTERVAL_MS = 100;
 
 /** @typedef {{call: (method: Method, request: string) => Promise<string>}} Engine */
@@ -137,8 +139,19 @@ async function startEngine(pyodide, build, text) {
     /** @param {string} event */
     emit: (event) => outbox.add(/** @type {EngineEvent} */ (JSON.parse(event))),
     openGpu: openGpuWithPlayer,
+    /**
+     * @param {number} arenaBytes
+     * @param {number} threadBytes
+     */
+    async openWasm(arenaBytes, threadBytes) {
+      if (build.engine_missing) {
+        const { reason, remedy } = build.engine_missing;
+        throw new Error(`this build has no CPU engine: ${reason}; ${remedy}`);
+      }
+      return openWasm({ engineUrl: ENGINE.href, arenaBytes, threadBytes });
+    },
   };
-  const engine = bridge.Engine(host);
+  const engine = bridge.start(host);
   bridge.destroy();
   await ask(engine, "add_corpus", { name: "TinyShakespeare", text, is_builtin: true });
   const described = await ask(engine, "describe", {});
@@ -150,7 +163,6 @@ async function startEngine(pyodide, build, text) {
     version: build.version,
     build: build.build,
     isolated: self.crossOriginIsolated,
-    threads: 1,
     memory64: hasMemory64(),
     ...described.value,
   };

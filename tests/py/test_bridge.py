@@ -1,17 +1,20 @@
 """The border: requests in JSON, answers and events in JSON, faults in words."""
 
 import asyncio
+import importlib
 import json
 import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from tabgrad import bridge_backends
+
 PROSE = "Now is the winter of our discontent made glorious summer. " * 40
 
 
-class JsException(Exception):
-    """As pyodide.ffi has it."""
+class FakeJsError(Exception):
+    """What JavaScript throws, in place of pyodide.ffi's JsException."""
 
 
 class Host:
@@ -24,8 +27,11 @@ class Host:
     def emit(self, event):
         self.events.append(json.loads(event))
 
-    async def openGpu(self):
+    async def openGpu(self):  # noqa: N802 - JavaScript's name
         return self.gpu
+
+    async def openWasm(self, arena_bytes, thread_bytes):  # noqa: N802 - as above
+        raise FakeJsError("this build has no CPU engine")
 
     def of(self, kind):
         return [event for event in self.events if event["type"] == kind]
@@ -34,7 +40,7 @@ class Host:
 @pytest.fixture
 def bridge(monkeypatch):
     ffi = ModuleType("pyodide.ffi")
-    ffi.JsException = JsException
+    ffi.JsException = FakeJsError
     ffi.to_js = lambda value, dict_converter=None: value
     js = ModuleType("js")
     js.Object = SimpleNamespace(fromEntries=dict)
@@ -43,9 +49,7 @@ def bridge(monkeypatch):
     for name, module in fakes.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.delitem(sys.modules, "tabgrad.bridge", raising=False)
-    from tabgrad import bridge
-
-    return bridge
+    return importlib.import_module("tabgrad.bridge")
 
 
 class Tab:
@@ -53,7 +57,7 @@ class Tab:
 
     def __init__(self, bridge) -> None:
         self.host = Host()
-        self.engine = bridge.Engine(self.host)
+        self.engine = bridge.start(self.host)
 
     async def ask(self, method, **request):
         return json.loads(await self.engine.call(method, json.dumps(request)))
@@ -115,7 +119,11 @@ def test_train_answers_with_one_loss_a_step_and_its_events_say_the_same(bridge):
     ("request_", "code", "words"),
     [
         ({"preset": "Gigantic"}, "TAB-CONFIG", "wanted Nano, Tiny"),
-        ({"config": {"n_embd": 100, "n_head": 12}}, "TAB-CONFIG", "try n_embd 96 or 108"),
+        (
+            {"config": {"n_embd": 100, "n_head": 12}},
+            "TAB-CONFIG",
+            "try n_embd 96 or 108",
+        ),
         ({"config": {"nlayers": 2}}, "TAB-CONFIG", "unknown hyperparameter nlayers"),
         ({"config": {"vocab_size": 65}}, "TAB-CONFIG", "the tokenizer decides it"),
         ({"config": 3}, "TAB-CONFIG", "wanted an object"),
@@ -310,8 +318,6 @@ def test_the_self_test_holds_every_op_to_its_reference(bridge):
 
 
 def test_a_backend_that_fails_its_self_test_is_out(bridge, monkeypatch):
-    from tabgrad import bridge_backends
-
     async def broken(backend, op, consts, adds):
         found = await bridge_backends.check_case.original(backend, op, consts, adds)
         return [type(d)(**{**vars(d), "ratio": 7.0}) for d in found]

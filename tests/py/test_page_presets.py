@@ -1,4 +1,4 @@
-"""The page's table of presets, which works before Python has loaded, is the engine's."""
+"""The page's table of presets, which it has before Python, is the engine's."""
 
 import json
 import re
