@@ -14,6 +14,11 @@ const MIN_STAGING_BYTES = 4096;
 const MAX_KEPT_STAGING = 4; // free staging buffers that are kept for later runs
 const WAIT_FOR_WRITES_BYTES = 1 << 20; // larger writes wait for the queue: it buffers them
 
+// GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST, and GPUMapMode.READ: tsc's own types
+// of a worker know the interfaces of WebGPU, but not its constants.
+const STAGING_USAGE = 0x01 | 0x08;
+const MAP_READ = 0x01;
+
 /** @type {GPUErrorFilter[]} */
 const FILTERS = ["validation", "out-of-memory", "internal"];
 
@@ -303,7 +308,7 @@ export class WebgpuPlayer {
       return this.#staging.splice(at, 1)[0];
     }
     const size = 2 ** Math.ceil(Math.log2(Math.max(bytes, MIN_STAGING_BYTES)));
-    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const usage = STAGING_USAGE;
     return this.#device.createBuffer({ label: "staging", size, usage });
   }
 
@@ -322,7 +327,7 @@ export class WebgpuPlayer {
    * @returns {Promise<Uint8Array>}
    */
   async #collect(job, { checks, staging, readBytes }) {
-    const mapped = staging?.mapAsync(GPUMapMode.READ, 0, readBytes);
+    const mapped = staging?.mapAsync(MAP_READ, 0, readBytes);
     const [ready] = await Promise.allSettled([mapped]);
     const error = (await Promise.all(checks)).find((found) => found !== null);
     if (error) {
