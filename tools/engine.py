@@ -43,6 +43,10 @@ LINK = (
     "-sINITIAL_MEMORY=8MB",
     "-sSTACK_SIZE=1MB",
     "-sDYNAMIC_EXECUTION=0",
+    # The engine calls nothing of the C++ library, of OpenGL or OpenAL: with these two a
+    # first link builds only half of the system libraries.
+    "-sDEFAULT_TO_CXX=0",
+    "-sAUTO_NATIVE_LIBRARIES=0",
 )
 THREADS = ("-pthread",)
 # The page says how many threads it wants; they are there before the factory resolves,

@@ -8,7 +8,8 @@ import pytest
 
 OURS = (".py", ".js", ".mjs", ".wgsl", ".cpp", ".h", ".css", ".html")
 LONGEST_FILE = 450
-LONGEST_LINE = {".wgsl": 100, ".cpp": 100, ".h": 100, ".js": 100, ".mjs": 100}
+# Ruff holds Python and Biome holds JavaScript to 88.
+LONGEST_LINE = {".wgsl": 100, ".cpp": 100, ".h": 100}
 # Words are put together here so that this file does not hold what it looks for.
 REGISTRIES = "|".join(("npm" + "js", "py" + "pi", "pythonhosted", "debian"))
 SAID_NOWHERE = {
@@ -64,8 +65,9 @@ def test_no_line_is_longer_than_its_language_allows(root: Path) -> None:
     long = [
         f"{path.relative_to(root)}:{number}"
         for path in ours(root)
+        if path.suffix in LONGEST_LINE
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if len(line) > LONGEST_LINE.get(path.suffix, 1000)
+        if len(line) > LONGEST_LINE[path.suffix]
     ]
     assert long == []
 
