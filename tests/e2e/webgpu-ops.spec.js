@@ -7,8 +7,6 @@ const FIXTURES = new URL("./fixtures/", import.meta.url);
 const WORKER = readFileSync(new URL("gpu_worker.js", FIXTURES), "utf8");
 const DRIVER = readFileSync(new URL("gpu_driver.py", FIXTURES), "utf8");
 
-test.describe.configure({ mode: "serial" });
-
 /** @type {import("@playwright/test").Page} */
 let page;
 
