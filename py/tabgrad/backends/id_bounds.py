@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tabgrad.errors import BackendError
-from tabgrad.graph import Call
+from tabgrad.ops import Call
 from tabgrad.plan import Plan
 from tabgrad.tensors import Array
 

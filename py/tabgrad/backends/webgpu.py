@@ -19,7 +19,7 @@ from tabgrad.backends.webgpu_memory import allocate, check_fits, destroy, usable
 from tabgrad.backends.webgpu_transfers import Loaded, Transfers
 from tabgrad.backends.wgsl import Kernel, assemble
 from tabgrad.errors import BackendError
-from tabgrad.graph import Call
+from tabgrad.ops import Call
 from tabgrad.plan import Plan
 from tabgrad.tensors import ITEM_BYTES, Array
 
