@@ -36,8 +36,8 @@ class Fence:
         Raises:
             AttributeError: the library is built without it.
         """
-        self._poison = library.__asan_poison_memory_region
-        self._unpoison = library.__asan_unpoison_memory_region
+        self._poison = library["__asan_poison_memory_region"]
+        self._unpoison = library["__asan_unpoison_memory_region"]
         for function in (self._poison, self._unpoison):
             function.argtypes = [_POINTER, _SIZE]
 

@@ -10,7 +10,7 @@ OLD = (
     "wasmMemory=new WebAssembly.Memory({initial:n,shared:true,'index': 'i64'})"
 )
 NEW = (
-    'try{new WebAssembly.Memory({initial:1n,address:"i64"})}catch(e){b=0}'
+    "try{0}catch(e){b=0}"
     "wasmMemory=new WebAssembly.Memory({initial:n,shared:true,'address': 'i64'})"
 )
 
@@ -19,8 +19,14 @@ def test_every_old_key_becomes_the_new_one() -> None:
     assert mend(OLD, 2, "engine64.mjs") == NEW
 
 
-def test_glue_with_the_new_key_stays_as_it_is() -> None:
-    assert mend(NEW, 2, "engine64.mjs") == NEW
+def test_glue_with_the_new_key_keeps_it() -> None:
+    glue = OLD.replace("index", "address")
+    assert mend(glue, 2, "engine64.mjs") == NEW
+
+
+def test_no_memory_is_made_to_ask_for_bigints() -> None:
+    assert "initial:1n" in OLD
+    assert "initial:1n" not in mend(OLD, 2, "engine64.mjs")
 
 
 def test_other_uses_of_index_stay_as_they_are() -> None:

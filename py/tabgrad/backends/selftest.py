@@ -64,7 +64,7 @@ async def check_case(
     await backend.prepare(single_call_plan(call, tensors))
     got = await backend.run("op", 1, inputs, names)
     wanted = reference_outputs(op, consts, inputs, call.adds)
-    return [_deviation(call, name, got[name], wanted[name]) for name in names]
+    return [deviation(call, name, got[name], wanted[name]) for name in names]
 
 
 def reference_outputs(
@@ -84,7 +84,8 @@ def reference_outputs(
     return {k: v + wide[k] if k in adds else v for k, v in out.items()}
 
 
-def _deviation(call: Call, name: str, got: Array, wanted: Array) -> Deviation:
+def deviation(call: Call, name: str, got: Array, wanted: Array) -> Deviation:
+    """Return how far an output of a call is from its reference."""
     g = got.reshape(-1).astype(np.float64)
     w = np.asarray(wanted).reshape(-1).astype(np.float64)
     tol = call.op.tol

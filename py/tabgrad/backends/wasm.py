@@ -15,6 +15,12 @@ from tabgrad.plan import Plan
 from tabgrad.tensors import ITEM_BYTES, NUMPY_DTYPE, Array
 
 
+# An engine has at least this much, so that small plans in turn share one: a browser
+# holds only some dozens of memories, and lets go of one late.
+_LEAST_ARENA_BYTES = 64 << 20
+_LEAST_THREAD_BYTES = 1 << 20
+
+
 class WasmEngine(Protocol):
     """One instance of the module: its memory has one size for life.
 
@@ -86,8 +92,9 @@ class WasmBackend:
             self.free()
         if self._engine is None:
             progress("engine", 0, 1)
-            self._engine = await self._host.open(*need)
-            self._room = need
+            room = (max(need[0], _LEAST_ARENA_BYTES), max(need[1], _LEAST_THREAD_BYTES))
+            self._engine = await self._host.open(*room)
+            self._room = room
             self.adapter = self._engine.adapter
         self._engine.load(serialise(plan, arena))
         self._plan, self._arena = plan, arena

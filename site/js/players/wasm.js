@@ -221,11 +221,13 @@ function noteNothing() {
  * @returns {Engine}
  */
 function engineOf(choice, memory, module, exports, arena, arenaBytes) {
-  let isFree = false;
-  const assertOpen = () => {
-    if (isFree) {
+  /** @type {{memory: WebAssembly.Memory, exports: typeof exports} | null} */
+  let live = { memory, exports };
+  const open = () => {
+    if (live === null) {
       throw new WasmError("The CPU engine was used after it was freed.");
     }
+    return live;
   };
   /**
    * @param {number} offset
@@ -233,13 +235,12 @@ function engineOf(choice, memory, module, exports, arena, arenaBytes) {
    * @returns {Uint8Array} a view made for this access alone
    */
   const view = (offset, size) => {
-    assertOpen();
     assertSize(offset);
     assertSize(size);
     if (offset + size > arenaBytes) {
       throw new WasmError(`bytes ${offset} to ${offset + size} of ${arenaBytes}`);
     }
-    return new Uint8Array(memory.buffer, arena + offset, size);
+    return new Uint8Array(open().memory.buffer, arena + offset, size);
   };
   /** @param {number} status */
   const assertFine = (status) => {
@@ -256,7 +257,7 @@ function engineOf(choice, memory, module, exports, arena, arenaBytes) {
     threads,
     memoryBytes,
     load(plan) {
-      assertOpen();
+      const { exports, memory } = open();
       const room = exports.tg_room(plan.length);
       if (room === 0) {
         throw new WasmError(`The CPU engine has no room for ${plan.length} bytes.`);
@@ -265,8 +266,7 @@ function engineOf(choice, memory, module, exports, arena, arenaBytes) {
       assertFine(exports.tg_load(room, plan.length));
     },
     run(program, steps) {
-      assertOpen();
-      assertFine(exports.tg_run(program, steps));
+      assertFine(open().exports.tg_run(program, steps));
     },
     write(offset, bytes) {
       view(offset, bytes.length).set(bytes);
@@ -275,9 +275,9 @@ function engineOf(choice, memory, module, exports, arena, arenaBytes) {
       return view(offset, size).slice();
     },
     free() {
-      if (!isFree) {
-        isFree = true;
+      if (live !== null) {
         module.PThread?.terminateAllThreads();
+        live = null; // a browser holds only some dozens of memories
       }
     },
   };

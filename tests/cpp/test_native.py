@@ -1,0 +1,61 @@
+"""The C++ engine under address and undefined-behaviour sanitizers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tabgrad.ops import OPS
+from tabgrad.ops.cases import op_cases
+from tools import engine
+from tools.paths import ROOT
+
+THREADS = 3
+
+
+def run_module(module: str, *words: str) -> dict:
+    """Return what a module prints, in a process that has the sanitizers' runtime."""
+    env = {**os.environ, **engine.native_env(), "PYTHONPATH": f"{ROOT / 'py'}:{ROOT}"}
+    command = [sys.executable, "-m", module, *words]
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def every_case(native_library: Path) -> dict:
+    """Return the report of run_cases."""
+    return run_module("tests.cpp.run_cases", str(native_library), str(THREADS))
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_every_case_of_an_op_is_right_and_stays_inside_its_tensors(every_case, name):
+    report = every_case[name]
+    assert report["wrong"] == []
+    assert report["cases"] == len(op_cases(name)) * (2 if OPS[name].adds else 1)
+
+
+@pytest.fixture(scope="module")
+def nano_runs(native_library: Path) -> dict:
+    """Return 20 steps of Nano: numpy, then 1, 2, 3 and again 2 threads."""
+    return run_module(
+        "tests.cpp.run_training", str(native_library), "Nano", "20", "1", "2", "3", "2"
+    )
+
+
+def test_training_is_bit_equal_for_any_number_of_threads_and_again(nano_runs):
+    first, *others = nano_runs["engine"]
+    assert len(first["losses"]) == 20
+    assert [run == first for run in others] == [True, True, True]
+
+
+def test_training_follows_numpy(nano_runs):
+    got, wanted = nano_runs["engine"][0], nano_runs["numpy"]
+    for series in ("losses", "norms"):
+        assert got[series] == pytest.approx(wanted[series], rel=1e-5)
+    assert got["losses"][-1] < got["losses"][0]

@@ -1,0 +1,136 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "@playwright/test";
+import { chooseBuild, WasmError } from "../../site/js/players/wasm_memory.js";
+import { openWorker } from "./fixtures/python_worker.js";
+
+const GIB = 2 ** 30;
+const BUILDS = [
+  { build: "engine32", threads: 2, adapter: "WASM 32-bit, 2 threads, SIMD" },
+  { build: "engine64", threads: 3, adapter: "WASM 64-bit, 3 threads, SIMD" },
+  { build: "engine32st", threads: 1, adapter: "WASM 32-bit, 1 thread, SIMD" },
+];
+
+/** @type {(code: string) => Promise<string>} */
+let python;
+
+test.describe.configure({ mode: "serial" });
+
+test.beforeAll(async ({ browser, baseURL }) => {
+  const page = await browser.newPage();
+  python = await openWorker(page, String(baseURL), "wasm");
+  await python(
+    readFileSync(new URL("fixtures/wasm_driver.py", import.meta.url), "utf8"),
+  );
+});
+
+/**
+ * @param {string} code
+ * @returns {Promise<any>}
+ */
+async function report(code) {
+  return JSON.parse(await python(code));
+}
+
+for (const { build, threads, adapter } of BUILDS) {
+  test(`every case of every op is right on ${build}`, async () => {
+    const got = await report(`await run_ops("${build}", ${threads})`);
+    expect(got.failed).toEqual([]);
+    expect(got.adapter).toBe(adapter);
+    const counts = /** @type {number[]} */ (Object.values(got.cases));
+    expect(counts.length).toBeGreaterThan(20);
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+    expect(got.workers_alive).toBe(0);
+    const total = counts.reduce((sum, n) => sum + n, 0);
+    process.stdout.write(`${build}: ${total} cases, worst ${got.worst[1]}\n`);
+  });
+}
+
+for (const preset of ["Nano", "Small"]) {
+  test(`20 steps of ${preset} are bit-equal for 1, 2, 3 threads and two runs`, async () => {
+    const first = await report(`await train("${preset}", 20, 1, "engine32")`);
+    expect(first.losses).toHaveLength(20);
+    expect(first.losses.every(Number.isFinite)).toBe(true);
+    for (const [build, threads] of [
+      ["engine32", 2],
+      ["engine32", 3],
+      ["engine32", 2],
+      ["engine64", 2],
+      ["engine32st", 1],
+    ]) {
+      const got = await report(`await train("${preset}", 20, ${threads}, "${build}")`);
+      expect(got.bits, `${build}, ${threads} threads`).toEqual(first.bits);
+      expect(got.workers_alive).toBe(0);
+    }
+  });
+}
+
+test("a plan past 4 GiB runs on the 64-bit build, with pointers past 4 GiB", async () => {
+  const got = await report("await run_far()");
+  expect(got.failed).toEqual([]);
+  expect(got.ops).toBeGreaterThan(20);
+  expect(got.lowest).toBeGreaterThan(4 * GIB);
+  expect(got.adapter).toMatch(/^WASM 64-bit, \d threads?, SIMD$/);
+});
+
+test("a plan that no build holds is refused in words, with both sizes", async () => {
+  expect(await python("await too_large()")).toBe(
+    "This plan needs 21.48 GB of memory and the CPU engine can have 17.18 GB. " +
+      "Choose a smaller preset or batch size.",
+  );
+});
+
+for (const { build } of BUILDS) {
+  test(`every export of ${build} takes and gives Numbers at the border`, async () => {
+    const bits = build === "engine64" ? 64 : 32;
+    const got = await report(
+      `import wasm_page; await wasm_page.border("${build}", ${bits})`,
+    );
+    expect(got.found.map((/** @type {string} */ name) => name.slice(1)).sort()).toEqual(
+      Object.keys(got.results).sort(),
+    );
+    expect(new Set(got.types)).toEqual(new Set(["number"]));
+    expect(got.results.tg_open).toBeGreaterThan(0);
+    expect(got.results.tg_ready).toBe(1);
+    expect(got.results.tg_load).toBe(1);
+    expect(got.results.tg_run).toBe(4);
+    expect(new Set(Object.values(got.refused))).toEqual(new Set(["WasmError"]));
+    expect(Object.keys(got.refused)).toHaveLength(4);
+    expect(got.raw).toBe("TypeError");
+  });
+}
+
+const NEED = {
+  arenaBytes: GIB,
+  threadBytes: 2 ** 20,
+  threads: 4,
+  isIsolated: true,
+  hasMemory64: true,
+};
+
+test("32 bits hold a small plan, and memory is sized for arena and threads", () => {
+  const choice = chooseBuild(NEED);
+  expect(choice).toMatchObject({ build: "engine32", bits: 32, threads: 4 });
+  expect(choice.memoryBytes).toBe(GIB + 4 * 2 ** 21 + 8 * 2 ** 20);
+});
+
+test("64 bits are chosen only for what 32 bits do not hold", () => {
+  const edge = 4 * GIB - 2 ** 20 - 4 * 2 ** 21 - 8 * 2 ** 20;
+  expect(chooseBuild({ ...NEED, arenaBytes: edge }).build).toBe("engine32");
+  expect(chooseBuild({ ...NEED, arenaBytes: edge + 1 }).build).toBe("engine64");
+});
+
+test("a page that is not isolated gets one thread", () => {
+  const choice = chooseBuild({ ...NEED, isIsolated: false });
+  expect(choice).toMatchObject({ build: "engine32st", threads: 1 });
+});
+
+test("what stands in the way of a large plan is said", () => {
+  const large = { ...NEED, arenaBytes: 6 * GIB };
+  const noMemory64 = () => chooseBuild({ ...large, hasMemory64: false });
+  expect(noMemory64).toThrow(WasmError);
+  expect(noMemory64).toThrow("4.29 GB (this browser has no 64-bit WebAssembly memory)");
+  const notIsolated = () => chooseBuild({ ...large, isIsolated: false });
+  expect(notIsolated).toThrow(
+    "4.29 GB (the page is not cross-origin isolated, which the 64-bit engine needs)",
+  );
+});
