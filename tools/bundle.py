@@ -12,7 +12,7 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from tools import engine, vendor, wheel
+from tools import engine, packages, vendor, wheel
 from tools.node_env import node
 from tools.paths import BUILD, DIST, ROOT
 from tools.shell import say, step
@@ -29,6 +29,7 @@ def build_dist() -> NoEmscripten | None:
     Returns:
         Why dist/ has no C++ engine and what gives one, or None when it has.
     """
+    packages.ensure(packages.NPM, packages.VENV)
     engines, missing = _build_engines()
     key = _key_of(engines, missing)
     if is_done(STAMP, key, DIST / "build.json"):

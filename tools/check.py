@@ -40,7 +40,7 @@ def run_checks(*, is_staged: bool) -> int:
     Returns:
         0 when all passed.
     """
-    packages.ensure(packages.VULKAN)
+    packages.ensure(packages.GIT, packages.NPM, packages.VENV, packages.VULKAN)
     python = python_with_tools()
     ensure_modules()
     env = {

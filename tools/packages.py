@@ -46,6 +46,12 @@ def _has_sanitizers() -> bool:
     return any(Path("/usr/lib/llvm-19/lib/clang").glob("19*/lib/linux/*.asan*"))
 
 
+GIT = Tool(
+    what="git, which lists the files to check",
+    packages=("git",),
+    is_there=lambda: shutil.which("git") is not None,
+    elsewhere="install git",
+)
 VENV = Tool(
     what="Python's venv module",
     packages=("python3-venv",),
@@ -79,6 +85,7 @@ VULKAN = Tool(
     is_there=lambda: any(LAVAPIPE.glob("*.json")),
     elsewhere="install Mesa's Vulkan drivers",
 )
+ALL = (GIT, VENV, NPM, LLVM, CHROMIUM, VULKAN)
 
 
 def os_release() -> dict[str, str]:

@@ -22,7 +22,7 @@ def run_tests(*, is_full: bool) -> int:
     Returns:
         0 when all passed, the page has its CPU engine, and WebGPU ran something.
     """
-    packages.ensure(packages.LLVM, packages.CHROMIUM, packages.VULKAN)
+    packages.ensure(*packages.ALL)
     missing = bundle.build_dist()
     python = python_with_torch()
     shutil.rmtree(RESULTS, ignore_errors=True)
