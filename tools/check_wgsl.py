@@ -11,10 +11,11 @@ import wgpu
 
 # naga knows subgroup functions by the device's feature and refuses this directive.
 DIRECTIVE = "enable subgroups;"
+FEATURES = {"shader-f16", "subgroup"}
 
 
 def make_device() -> "wgpu.GPUDevice":
-    """Return a device with all that its adapter offers.
+    """Return a device with what kernels may ask for and its adapter offers.
 
     Raises:
         SystemExit: there is no Vulkan device on this machine.
@@ -26,7 +27,8 @@ def make_device() -> "wgpu.GPUDevice":
             f"naga needs a Vulkan device and found none ({error}): "
             "sudo apt-get install mesa-vulkan-drivers"
         ) from error
-    return adapter.request_device_sync(required_features=sorted(adapter.features))
+    offered = sorted(FEATURES & set(adapter.features))
+    return adapter.request_device_sync(required_features=offered)
 
 
 def complaint_of(device: "wgpu.GPUDevice", code: str) -> str | None:
