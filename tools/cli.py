@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
         "--staged", action="store_true", help="only what the staged files concern"
     )
     timed = add(bench)
-    timed.add_argument("--preset", default="small")
+    timed.add_argument("--preset", default="Small")
     timed.add_argument("--steps", type=int, default=DEFAULT_STEPS)
     timed.add_argument(
         "--backends", nargs="+", default=["webgpu", "wasm", "numpy"], metavar="NAME"

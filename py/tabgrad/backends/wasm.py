@@ -14,7 +14,6 @@ from tabgrad.errors import BackendError
 from tabgrad.plan import Plan
 from tabgrad.tensors import ITEM_BYTES, NUMPY_DTYPE, Array
 
-
 # An engine has at least this much, so that small plans in turn share one: a browser
 # holds only some dozens of memories, and lets go of one late.
 _LEAST_ARENA_BYTES = 64 << 20
