@@ -79,6 +79,15 @@ test("a plan that no build holds is refused in words, with both sizes", async ()
   );
 });
 
+test("threads that do not start are given up in words, and none is left", async () => {
+  const got = await report("await no_threads()");
+  expect(got.said).toBe(
+    "Starting the CPU engine took more than 0.3 s. Reload the page; if it happens " +
+      "again, choose another backend.",
+  );
+  expect(got.alive).toBe(0);
+});
+
 for (const { build } of BUILDS) {
   test(`every export of ${build} takes and gives Numbers at the border`, async () => {
     const bits = build === "engine64" ? 64 : 32;

@@ -113,11 +113,14 @@ export function wrapExports(raw, bits) {
   return Object.fromEntries(wrapped);
 }
 
-/** @param {string} what */
-function tooLate(what) {
+/**
+ * @param {string} what
+ * @param {number} limitMs
+ */
+function tooLate(what, limitMs) {
   return new WasmError(
-    `${what} took more than ${START_LIMIT_MS / 1000} s. Reload the page; if it happens ` +
-      "again, choose another backend.",
+    `${what} took more than ${limitMs / 1000} s. Reload the page; if it happens again, ` +
+      "choose another backend.",
   );
 }
 
@@ -125,13 +128,14 @@ function tooLate(what) {
  * @template T
  * @param {Promise<T>} promise
  * @param {string} what
+ * @param {number} limitMs
  * @returns {Promise<T>}
  */
-async function inTime(promise, what) {
+async function inTime(promise, what, limitMs) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(tooLate(what)), START_LIMIT_MS);
+    timer = setTimeout(() => reject(tooLate(what, limitMs)), limitMs);
   });
   try {
     return await /** @type {Promise<T>} */ (Promise.race([promise, late]));
@@ -143,14 +147,56 @@ async function inTime(promise, what) {
 /**
  * @param {() => boolean} isDone
  * @param {string} what
+ * @param {number} limitMs
  */
-async function until(isDone, what) {
-  const end = performance.now() + START_LIMIT_MS;
+async function until(isDone, what, limitMs) {
+  const end = performance.now() + limitMs;
   while (!isDone()) {
     if (performance.now() > end) {
-      throw tooLate(what);
+      throw tooLate(what, limitMs);
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+// The engine prints nothing; what the C library might print has no place on a page.
+function noteNothing() {
+  return;
+}
+
+/**
+ * Load a build, open the engine in it and wait until all of its threads are there.
+ *
+ * @param {Choice} choice
+ * @param {WebAssembly.Memory} memory
+ * @param {{engineUrl: string, arenaBytes: number, threadBytes: number, limitMs: number}} wanted
+ */
+async function startEngine({ build, bits, threads }, memory, wanted) {
+  const { engineUrl, arenaBytes, threadBytes, limitMs } = wanted;
+  const folder = new URL(engineUrl, self.location.href);
+  /** @type {{default: Factory}} */
+  const glue = await import(new URL(`${build}.mjs`, folder).href);
+  /** @type {EmscriptenModule & Record<string, unknown>} the factory adds to it */
+  const settings = { wasmMemory: memory, poolSize: threads - 1 };
+  settings.print = noteNothing;
+  settings.printErr = noteNothing;
+  const stop = () => settings.PThread?.terminateAllThreads();
+  const what = "Starting the CPU engine";
+  try {
+    const module = await inTime(glue.default(settings), what, limitMs);
+    const exports = wrapExports(module, bits);
+    const arena = exports.tg_open(arenaBytes, threadBytes, threads);
+    if (arena === 0) {
+      throw new WasmError(
+        `The CPU engine found no room for ${inGb(arenaBytes)} and ${threads} threads ` +
+          "in its memory. Choose a smaller preset.",
+      );
+    }
+    await until(() => exports.tg_ready() === threads, `${what}'s threads`, limitMs);
+    return { exports, arena, stop };
+  } catch (error) {
+    stop();
+    throw error;
   }
 }
 
@@ -162,11 +208,19 @@ async function until(isDone, what) {
  * @param {number} wanted.arenaBytes room for the plan's tensors
  * @param {number} wanted.threadBytes scratch for each thread
  * @param {number} [wanted.threads] at most; never more than the machine's cores
- * @param {Build} [wanted.build] takes this build; for tests and measurements
+ * @param {Build} [wanted.build] takes this build and number of threads; for tests
+ * @param {number} [wanted.limitMs] for starting
  * @returns {Promise<Engine>}
  * @throws {WasmError} there is no such memory, or the threads did not start in time
  */
-export async function openWasm({ engineUrl, arenaBytes, threadBytes, threads, build }) {
+export async function openWasm({
+  engineUrl,
+  arenaBytes,
+  threadBytes,
+  threads,
+  build,
+  limitMs = START_LIMIT_MS,
+}) {
   const cores = navigator.hardwareConcurrency || 1;
   const choice = chooseBuild({
     arenaBytes,
@@ -177,50 +231,19 @@ export async function openWasm({ engineUrl, arenaBytes, threadBytes, threads, bu
     ...(build ? { build } : {}),
   });
   const memory = makeMemory(choice);
-  const folder = new URL(engineUrl, self.location.href);
-  /** @type {{default: Factory}} */
-  const glue = await import(new URL(`${choice.build}.mjs`, folder).href);
-  const starting = glue.default({
-    wasmMemory: memory,
-    poolSize: choice.threads - 1,
-    print: noteNothing,
-    printErr: noteNothing,
-  });
-  const module = await inTime(starting, "Starting the CPU engine");
-  const exports = wrapExports(module, choice.bits);
-  const arena = exports.tg_open(arenaBytes, threadBytes, choice.threads);
-  if (arena === 0) {
-    module.PThread?.terminateAllThreads();
-    throw new WasmError(
-      `The CPU engine found no room for ${inGb(arenaBytes)} and ${choice.threads} ` +
-        "threads in its memory. Choose a smaller preset.",
-    );
-  }
-  try {
-    const isReady = () => exports.tg_ready() === choice.threads;
-    await until(isReady, "Starting the threads of the CPU engine");
-  } catch (error) {
-    module.PThread?.terminateAllThreads();
-    throw error;
-  }
-  return engineOf(choice, memory, module, exports, arena, arenaBytes);
-}
-
-// The engine prints nothing; what the C library might print has no place on a page.
-function noteNothing() {
-  return;
+  const wanted = { engineUrl, arenaBytes, threadBytes, limitMs };
+  const started = await startEngine(choice, memory, wanted);
+  return engineOf(choice, memory, started, arenaBytes);
 }
 
 /**
  * @param {Choice} choice
  * @param {WebAssembly.Memory} memory
- * @param {EmscriptenModule} module
- * @param {ReturnType<typeof wrapExports>} exports
- * @param {number} arena where it starts
+ * @param {Awaited<ReturnType<typeof startEngine>>} started
  * @param {number} arenaBytes
  * @returns {Engine}
  */
-function engineOf(choice, memory, module, exports, arena, arenaBytes) {
+function engineOf(choice, memory, { exports, arena, stop }, arenaBytes) {
   /** @type {{memory: WebAssembly.Memory, exports: typeof exports} | null} */
   let live = { memory, exports };
   const open = () => {
@@ -276,7 +299,7 @@ function engineOf(choice, memory, module, exports, arena, arenaBytes) {
     },
     free() {
       if (live !== null) {
-        module.PThread?.terminateAllThreads();
+        stop();
         live = null; // a browser holds only some dozens of memories
       }
     },
