@@ -34,7 +34,7 @@ function relative(got, wanted) {
   return got.map((value, i) => Math.abs(value / wanted[i] - 1));
 }
 
-test.describe.configure({ mode: "serial" });
+test.describe.configure({ mode: "default" });
 
 /** @type {import("@playwright/test").Page} */
 let page;
