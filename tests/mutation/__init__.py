@@ -1,0 +1,1 @@
+"""Plants errors in kernels: the tests must catch each of them."""
