@@ -5,6 +5,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 
+# `off` of a stored number, written in front of a C++ mutant
+CPP_PREAMBLE = """#include <type_traits>
+namespace tabgrad_mutant {
+template <typename T>
+constexpr T off(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return value + 1;
+  } else {
+    return value * T(1.01);
+  }
+}
+}  // namespace tabgrad_mutant
+"""
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A file with one statement changed."""
@@ -41,13 +56,13 @@ def wgsl_mutants(file: str, text: str, outputs: dict[str, str]) -> list[Mutant]:
 
 
 def cpp_mutants(file: str, text: str) -> list[Mutant]:
-    """Return a mutant for each statement of a C++ file that stores a float.
+    """Return a mutant for each statement of a C++ file that stores a number.
 
     These are `store(pointer, value)`, `store4(pointer, value)`, and assignments to an
     element of an argument, `a.name[index] = value` and `*a.name = value`.
     """
     calls = re.compile(r"\b(io\.store|store4)\(([^;]+)\);")
-    stores = re.compile(r"(?<![\w.])(\*?a\.\w+(?:\[[^;=]*\])?) (\+?=) ([^;=][^;]*);")
+    stores = re.compile(r"(?<![\w.*])(\*?a\.\w+(?:\[[^;=]*\])?) (\+?=) ([^;=][^;]*);")
     mutants = []
     for match in _statements(calls, text):
         pointer, value = _split_arguments(match[2])
@@ -55,7 +70,8 @@ def cpp_mutants(file: str, text: str) -> list[Mutant]:
         mutants.append(_mutant(file, text, match, off))
     for match in _statements(stores, text):
         target, sign, value = match.groups()
-        mutants.append(_mutant(file, text, match, f"{target} {sign} {_off(value)};"))
+        off = "0.01f" if value == "0" else f"tabgrad_mutant::off({value})"
+        mutants.append(_mutant(file, text, match, f"{target} {sign} {off};"))
     return sorted(mutants, key=lambda mutant: mutant.line)
 
 
@@ -65,12 +81,6 @@ def _statements(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         if "//" not in line:
             yield match
-
-
-def _off(value: str) -> str:
-    if value in ("0", "0.0f"):
-        return "0.01f"
-    return f"tabgrad_mutant::off({value})"
 
 
 def _split_arguments(text: str) -> tuple[str, str]:
