@@ -13,7 +13,7 @@ constexpr T off(T value) {
   if constexpr (std::is_integral_v<T>) {
     return value + 1;
   } else {
-    return value * T(1.01);
+    return value * 1.01f;
   }
 }
 }  // namespace tabgrad_mutant
@@ -58,11 +58,15 @@ def wgsl_mutants(file: str, text: str, outputs: dict[str, str]) -> list[Mutant]:
 def cpp_mutants(file: str, text: str) -> list[Mutant]:
     """Return a mutant for each statement of a C++ file that stores a number.
 
-    These are `store(pointer, value)`, `store4(pointer, value)`, and assignments to an
-    element of an argument, `a.name[index] = value` and `*a.name = value`.
+    These are `store(pointer, value)`, `store4(pointer, value)`, assignments to an
+    element, `name[index] = value` and `*a.name = value`, and copies of integers, which
+    are made to begin one further on.
     """
     calls = re.compile(r"\b(io\.store|store4)\(([^;]+)\);")
-    stores = re.compile(r"(?<![\w.*])(\*?a\.\w+(?:\[[^;=]*\])?) (\+?=) ([^;=][^;]*);")
+    stores = re.compile(
+        r"(?<=[ {])(\*a\.\w+|[\w.]+\[[^;=\n]*\]) ([-+]?=) ([^;={][^;{]*);"
+    )
+    copies = re.compile(r"std::copy_n\(([^,;]+), ")
     mutants = []
     for match in _statements(calls, text):
         pointer, value = _split_arguments(match[2])
@@ -72,6 +76,8 @@ def cpp_mutants(file: str, text: str) -> list[Mutant]:
         target, sign, value = match.groups()
         off = "0.01f" if value == "0" else f"tabgrad_mutant::off({value})"
         mutants.append(_mutant(file, text, match, f"{target} {sign} {off};"))
+    for match in _statements(copies, text):
+        mutants.append(_mutant(file, text, match, f"std::copy_n({match[1]} + 1, "))
     return sorted(mutants, key=lambda mutant: mutant.line)
 
 

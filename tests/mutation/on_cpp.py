@@ -111,7 +111,7 @@ async def is_caught(library: Path, ops: list[Op]) -> bool:
 
 def main() -> int:
     """Plant every error in turn and report."""
-    lived, total = [], 0
+    lived, total, reached = [], 0, set()
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(Path(folder))
         for path in sorted(engine.CPP.glob("*")):
@@ -121,12 +121,16 @@ def main() -> int:
                 continue
             for mutant in mutants:
                 total += 1
+                reached.update(op.name for op in ops)
                 caught = asyncio.run(is_caught(shop.library(mutant), ops))
                 print(f"{'caught' if caught else 'LIVED'}  {mutant}", flush=True)
                 if not caught:
                     lived.append(mutant)
     print(f"{total - len(lived)} planted errors caught, {len(lived)} lived")
-    return 1 if lived or not total else 0
+    untouched = sorted(set(OPS) - reached)
+    if untouched:
+        print(f"no error was planted for {', '.join(untouched)}")
+    return 1 if lived or untouched else 0
 
 
 if __name__ == "__main__":
