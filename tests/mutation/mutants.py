@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-
 # `off` of a stored number, written in front of a C++ mutant
 CPP_PREAMBLE = """#include <type_traits>
 namespace tabgrad_mutant {
