@@ -48,15 +48,15 @@ struct Normal {
 inline Normal normal_at(F4 u) {
   u = at_most(u, splat(14.5f));
   const F4 t = splat(1.0f) / madd(u, splat(0.35f), splat(1.0f));
-  F4 p = splat(-0.029157896f);
-  p = madd(p, t, splat(0.14403097f));
-  p = madd(p, t, splat(-0.25583911f));
-  p = madd(p, t, splat(0.1593198f));
-  p = madd(p, t, splat(-0.023212425f));
-  p = madd(p, t, splat(0.10555253f));
+  F4 p = splat(-0.0291578956f);
+  p = madd(p, t, splat(0.144030973f));
+  p = madd(p, t, splat(-0.255839109f));
+  p = madd(p, t, splat(0.159319803f));
+  p = madd(p, t, splat(-0.0232124254f));
+  p = madd(p, t, splat(0.105552532f));
   p = madd(p, t, splat(0.11982128f));
-  p = madd(p, t, splat(0.13986352f));
-  p = madd(p, t, splat(0.1396213f));
+  p = madd(p, t, splat(0.139863521f));
+  p = madd(p, t, splat(0.139621302f));
   const F4 top = reinterpret_cast<F4>(reinterpret_cast<I4>(u) & ~0xfff);  // 12 bits
   const F4 half = splat(-0.5f);
   const F4 decay = exp_sum(half * top * top, half * (u - top) * (u + top));
