@@ -2,7 +2,8 @@
 
 import pytest
 
-from tabgrad.backends.variants import BASE, TILE, VARIANTS, WORKGROUP, base_variant
+from tabgrad.backends.variant import BASE, WORKGROUP
+from tabgrad.backends.variants import TILE, VARIANTS, base_variant, fitting_variants
 from tabgrad.backends.wgsl import case_kernels, wgsl_folder
 from tabgrad.errors import PlanError
 from tabgrad.ops import OPS, cases
@@ -19,16 +20,27 @@ def test_names_are_unique_for_each_op() -> None:
 
 
 def test_every_wgsl_file_is_in_the_table() -> None:
-    files = {path.stem for path in wgsl_folder().glob("*.wgsl")}
-    libs = {path.stem for path in (wgsl_folder() / "lib").glob("*.wgsl")}
-    assert files == {v.file for v in VARIANTS}
-    assert libs == {lib for v in VARIANTS for lib in v.libs}
+    folder = wgsl_folder()
+    paths = {path.relative_to(folder) for path in folder.rglob("*.wgsl")}
+    used = {v.file for v in VARIANTS}
+    used |= {f"lib/{lib}" for v in VARIANTS for lib in v.libs}
+    assert {path.with_suffix("").as_posix() for path in paths} == used
 
 
 def test_no_variant_is_untested() -> None:
-    """The op tests run the base rows; another row needs a test of its own here."""
-    assert {v.name for v in VARIANTS} == {BASE}
-    assert {kernel.label for kernel in case_kernels()} == set(OPS)
+    """The op tests run every row on the cases that fit it: each has some."""
+    names = {f"{v.op}:{v.name}".removesuffix(f":{BASE}") for v in VARIANTS}
+    assert {kernel.label for kernel in case_kernels()} == names
+
+
+def test_rows_of_a_call_come_base_first_and_keep_to_the_device() -> None:
+    for op in OPS:
+        for consts in op_cases(op):
+            least = fitting_variants(op, consts)
+            most = fitting_variants(op, consts, frozenset({"subgroups"}), 1 << 16)
+            assert least[0].name == most[0].name == BASE
+            assert {v.name for v in least} <= {v.name for v in most}
+            assert all(v.fits(consts) and not v.needs for v in least)
 
 
 def test_base_rows_need_no_feature_and_fit_every_case() -> None:

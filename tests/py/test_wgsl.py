@@ -10,6 +10,7 @@ import pytest
 from tabgrad.backends.wgsl import (
     MAX_GROUPS,
     assemble,
+    case_kernels,
     fold_groups,
     is_float,
     preset_kernels,
@@ -73,13 +74,13 @@ def test_a_whole_number_for_a_real_constant_stays_real() -> None:
 
 
 def test_every_capital_in_a_kernel_is_declared_once() -> None:
-    for name in ("Nano", "Small"):
-        for kernel in preset_kernels(name):
-            declared = [match[1] for match in CONST.finditer(kernel.source)]
-            assert len(set(declared)) == len(declared), kernel.label
-            code = re.sub(r"//.*", "", kernel.source)
-            used = set(re.findall(r"\b[A-Z][A-Z0-9_]*\b", code))
-            assert used <= set(declared), kernel.label
+    kernels = [*preset_kernels("Nano"), *preset_kernels("Small"), *case_kernels()]
+    for source, label in {kernel.source: kernel.label for kernel in kernels}.items():
+        declared = [match[1] for match in CONST.finditer(source)]
+        assert len(set(declared)) == len(declared), label
+        code = re.sub(r"//.*", "", source)
+        used = set(re.findall(r"\b[A-Z][A-Z0-9_]*\b", code))
+        assert used <= set(declared), label
 
 
 def test_equal_calls_share_a_source_and_layers_add_none() -> None:
@@ -92,5 +93,6 @@ def test_dump_writes_each_kernel_of_the_cases_and_presets(tmp_path: Path) -> Non
     environment = {"PYTHONPATH": str(Path(__file__).parents[2] / "py")}
     subprocess.run(command, check=True, env=environment)
     written = list(tmp_path.glob("*.wgsl"))
-    assert {path.name.split(".")[0] for path in written} == set(OPS)
+    labels = {path.name.rsplit(".", 2)[0] for path in written}
+    assert labels == {kernel.label.replace(":", ".") for kernel in case_kernels()}
     assert len({path.read_text() for path in written}) == len(written)

@@ -7,51 +7,20 @@ call; the other rows are faster where their `needs` and `fits` hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
+from tabgrad.backends.variant import (
+    BASE,
+    LEAST_WORKGROUP_BYTES,
+    WORKGROUP,
+    Consts,
+    Variant,
+    product_of,
+)
 from tabgrad.errors import PlanError
-from tabgrad.ops.contract import Const
 
-Consts = Mapping[str, Const]
-
-BASE = "base"
-WORKGROUP = 64  # threads; two subgroups on most devices
 TILE = 8  # outputs along each axis of a thread in lib/tile8.wgsl
 TILE_WORKGROUP = 32  # few, since a thread does much: small products still spread out
-
-
-def _always(_: Consts) -> bool:
-    return True
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A kernel that does an op.
-
-    Args:
-        name: `base`, or what sets it apart.
-        op: key of `OPS`.
-        file: in `wgsl/`, without the suffix.
-        threads: sizes -> threads that have work.
-        constants: written in front of the kernel; WG is the size of a workgroup.
-        libs: files of `wgsl/lib/`, written in front in this order.
-        needs: device features.
-        fits: sizes -> whether the kernel can do them.
-    """
-
-    name: str
-    op: str
-    file: str
-    threads: Callable[[Consts], int]
-    constants: Mapping[str, int] = field(default_factory=lambda: {"WG": WORKGROUP})
-    libs: tuple[str, ...] = ("grid",)
-    needs: frozenset[str] = frozenset()
-    fits: Callable[[Consts], bool] = _always
-
-    def workgroups(self, consts: Consts) -> int:
-        """Return how many workgroups do a call."""
-        return -(-self.threads(consts) // self.constants["WG"])
 
 
 def _base(
@@ -69,47 +38,35 @@ def _tiled(op: str) -> Variant:
     return Variant(BASE, op, op, _tiles, constants, libs=("grid", "tile8"))
 
 
-def _per(*letters: str) -> Callable[[Consts], int]:
-    """Return a count of one thread per element over these axes."""
-
-    def threads(consts: Consts) -> int:
-        n = 1
-        for letter in letters:
-            n *= int(consts[letter])
-        return n
-
-    return threads
-
-
 def _tiles(consts: Consts) -> int:
     return -(-int(consts["M"]) // TILE) * -(-int(consts["N"]) // TILE)
 
 
 VARIANTS: tuple[Variant, ...] = (
-    _base("batch_fwd", _per("R")),
+    _base("batch_fwd", product_of("R")),
     _single("step_advance"),
-    _base("embed_fwd", _per("R", "C")),
-    _base("embed_bwd", _per("C")),
-    _base("layernorm_fwd", _per("R")),
-    _base("layernorm_bwd_x", _per("R")),
-    _base("layernorm_bwd_wb", _per("C")),
+    _base("embed_fwd", product_of("R", "C")),
+    _base("embed_bwd", product_of("C")),
+    _base("layernorm_fwd", product_of("R")),
+    _base("layernorm_bwd_x", product_of("R")),
+    _base("layernorm_bwd_wb", product_of("C")),
     _tiled("matmul_nn"),
     _tiled("matmul_nt"),
     _tiled("matmul_tn"),
     _tiled("linear_fwd"),
-    _base("bias_bwd", _per("N")),
-    _base("attention_fwd", _per("R", "H"), ("quad",)),
-    _base("attention_bwd", _per("R", "H"), ("quad",)),
-    _base("gelu_fwd", _per("R", "F"), ("erfc",)),
-    _base("gelu_bwd", _per("R", "F"), ("erfc",)),
-    _base("residual_fwd", _per("R", "C")),
-    _base("residual_bwd", _per("R", "C")),
-    _base("xent_fwd", _per("R")),
-    _base("xent_bwd", _per("R", "V")),
+    _base("bias_bwd", product_of("N")),
+    _base("attention_fwd", product_of("R", "H"), ("quad",)),
+    _base("attention_bwd", product_of("R", "H"), ("quad",)),
+    _base("gelu_fwd", product_of("R", "F"), ("erfc",)),
+    _base("gelu_bwd", product_of("R", "F"), ("erfc",)),
+    _base("residual_fwd", product_of("R", "C")),
+    _base("residual_bwd", product_of("R", "C")),
+    _base("xent_fwd", product_of("R")),
+    _base("xent_bwd", product_of("R", "V")),
     _single("loss_mean"),
-    _base("sqnorm_fwd", _per("P")),
+    _base("sqnorm_fwd", product_of("P")),
     _single("clip_scale"),
-    _base("adamw_update", _per("N")),
+    _base("adamw_update", product_of("N")),
 )
 
 
@@ -123,3 +80,22 @@ def base_variant(op_name: str) -> Variant:
         if variant.op == op_name and variant.name == BASE:
             return variant
     raise PlanError(f"op {op_name} has no base row in backends/variants.py; add one")
+
+
+def fitting_variants(
+    op_name: str,
+    consts: Consts,
+    features: frozenset[str] = frozenset(),
+    workgroup_bytes: int = LEAST_WORKGROUP_BYTES,
+) -> list[Variant]:
+    """Return the kernels of an op that can do these sizes, the base row first.
+
+    Args:
+        op_name: key of `OPS`.
+        consts: sizes and attrs of the call.
+        features: of the device.
+        workgroup_bytes: most workgroup memory of a kernel on the device.
+    """
+    rows = [v for v in VARIANTS if v.op == op_name]
+    rows.sort(key=lambda row: row.name != BASE)
+    return [row for row in rows if row.can_do(consts, features, workgroup_bytes)]

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tabgrad.backends.variants import Variant, base_variant
+from tabgrad.backends.variant import BASE, Variant
+from tabgrad.backends.variants import VARIANTS, base_variant
 from tabgrad.errors import BackendError
 from tabgrad.ops import OPS, Call, Const, Op
 from tabgrad.ops.cases import case_call, op_cases
@@ -118,11 +119,13 @@ def assemble(call: Call, variant: Variant | None = None) -> Kernel:
 
 
 def case_kernels() -> Iterable[Kernel]:
-    """Yield the kernel of every op and case, without and with `+=`."""
-    for op in OPS.values():
-        for consts in op_cases(op.name):
+    """Yield every kernel that fits a case of its op, without and with `+=`."""
+    for variant in VARIANTS:
+        op = OPS[variant.op]
+        chosen = None if variant.name == BASE else variant
+        for consts in filter(variant.fits, op_cases(op.name)):
             for adds in (False, True) if op.adds else (False,):
-                yield assemble(case_call(op, consts, adds)[0])
+                yield assemble(case_call(op, consts, adds)[0], chosen)
 
 
 def preset_kernels(name: str) -> Iterable[Kernel]:

@@ -1,0 +1,72 @@
+"""A row of the table of WGSL kernels, and the counts that rows are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tabgrad.ops.contract import Const
+
+Consts = Mapping[str, Const]
+
+BASE = "base"
+WORKGROUP = 64  # threads; two subgroups on most devices
+LEAST_WORKGROUP_BYTES = 16_384  # of workgroup memory, that every device has
+
+
+def _always(_: Consts) -> bool:
+    return True
+
+
+def _none(_: Consts) -> int:
+    return 0
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kernel that does an op.
+
+    Args:
+        name: `base`, or what sets it apart.
+        op: key of `OPS`.
+        file: in `wgsl/`, without the suffix.
+        threads: sizes -> threads that have work.
+        constants: written in front of the kernel; WG is the size of a workgroup.
+        libs: files of `wgsl/lib/`, written in front in this order.
+        needs: device features.
+        fits: sizes -> whether the kernel can do them.
+        workgroup_bytes: sizes -> workgroup memory that it takes.
+    """
+
+    name: str
+    op: str
+    file: str
+    threads: Callable[[Consts], int]
+    constants: Mapping[str, int] = field(default_factory=lambda: {"WG": WORKGROUP})
+    libs: tuple[str, ...] = ("grid",)
+    needs: frozenset[str] = frozenset()
+    fits: Callable[[Consts], bool] = _always
+    workgroup_bytes: Callable[[Consts], int] = _none
+
+    def workgroups(self, consts: Consts) -> int:
+        """Return how many workgroups do a call."""
+        return -(-self.threads(consts) // self.constants["WG"])
+
+    def can_do(
+        self, consts: Consts, features: frozenset[str], workgroup_bytes: int
+    ) -> bool:
+        """Return whether a device of these features and this memory does a call."""
+        has_room = self.workgroup_bytes(consts) <= workgroup_bytes
+        return self.needs <= features and self.fits(consts) and has_room
+
+
+def product_of(*letters: str) -> Callable[[Consts], int]:
+    """Return a count of one per element over these axes."""
+
+    def count(consts: Consts) -> int:
+        n = 1
+        for letter in letters:
+            n *= int(consts[letter])
+        return n
+
+    return count
