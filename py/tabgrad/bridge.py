@@ -65,6 +65,7 @@ class _GpuHost:
 
     def __init__(self, opened: JsObject) -> None:
         self.adapter_name = str(opened.adapterName)
+        self.features: frozenset[str] = frozenset(str(name) for name in opened.features)
         self.device = opened.device
         self.player = opened.player
 

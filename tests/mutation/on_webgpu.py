@@ -8,6 +8,7 @@ import json
 from mutants import wgsl_mutants
 
 from tabgrad.backends import wgsl
+from tabgrad.backends.choice import ForcedRows
 from tabgrad.backends.selftest import check_case
 from tabgrad.backends.variants import VARIANTS
 from tabgrad.backends.webgpu import WebgpuBackend
@@ -29,9 +30,9 @@ def small_first(op):
     return sorted(op_cases(op.name), key=size)
 
 
-async def is_caught(backend, op):
+async def is_caught(backend, op, variant):
     """Return the words of the first deviation that fails, or None."""
-    for consts in small_first(op):
+    for consts in filter(variant.fits, small_first(op)):
         for adds in (False, True) if op.adds else (False,):
             for deviation in await check_case(backend, op, consts, adds):
                 if not deviation.passes:
@@ -43,19 +44,25 @@ async def survivors():
     """Return the mutants of every kernel that no op test catches, and the count."""
     host = await open_host()  # noqa: F821  from gpu_driver.py
     backend = WebgpuBackend(host)
+    room = int(host.device.limits.maxComputeWorkgroupStorageSize)
     lived, total = [], 0
     for variant in VARIANTS:
-        op = OPS[variant.op]
+        op, label = OPS[variant.op], f"{variant.op}:{variant.name}"
         outputs = {a.name: a.dtype for a in op.outputs}
-        files = [variant.file, *(f"lib/{lib}" for lib in variant.libs)]
+        if variant.then:
+            outputs["scratch"] = "f32"
+        backend.chooser = ForcedRows({op.name: variant.name}, host.features, room)
+        rows = variant.passes
+        named = [f for row in rows for f in (row.file, *(f"lib/{n}" for n in row.libs))]
+        files = list(dict.fromkeys(named))
         mutants = [m for f in files for m in wgsl_mutants(f, READ(f), outputs)]
         if not mutants:
-            lived.append(f"{variant.op}: no statement to plant an error in")
+            lived.append(f"{label}: no statement to plant an error in")
         for mutant in mutants:
             total += 1
             wgsl.read_wgsl = lambda f, m=mutant: m.text if f == m.file else READ(f)
-            if await is_caught(backend, op) is None:
-                lived.append(f"{variant.op}: {mutant}")
+            if await is_caught(backend, op, variant) is None:
+                lived.append(f"{label}: {mutant}")
         wgsl.read_wgsl = READ
     backend.free()
     return json.dumps({"lived": lived, "total": total, "adapter": backend.adapter})

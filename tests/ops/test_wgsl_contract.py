@@ -13,7 +13,11 @@ FIELDS = ("reads", "updates", "writes", "grid", "limits", "exact", "source")
 MAX_STORAGE_BUFFERS = 8
 MAX_WIDTH = 100
 MAX_LINES = 130
-OP_OF_FILE = {wgsl_folder() / f"{v.file}.wgsl": OPS[v.op] for v in VARIANTS}
+OP_OF_FILE = {
+    wgsl_folder() / f"{row.file}.wgsl": OPS[row.op]
+    for v in VARIANTS
+    for row in v.passes
+}
 KERNELS = sorted(OP_OF_FILE)
 FILES = sorted(wgsl_folder().rglob("*.wgsl"))
 BINDING = re.compile(

@@ -134,6 +134,7 @@ class FakePlayer:
 
 class FakeHost:
     adapter_name = "a fake GPU"
+    features = frozenset({"timestamp-query"})
     js_error = FakeJsError
 
     def __init__(self, **limits: int) -> None:

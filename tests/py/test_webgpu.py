@@ -1,12 +1,14 @@
 """The WebGPU backend against a device that records: limits, failures, transfers."""
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tabgrad.backends.variants import base_variant
 from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.backends.webgpu_memory import usable_bytes
 from tabgrad.errors import BackendError
@@ -175,6 +177,35 @@ def test_one_pipeline_a_source_and_one_bind_group_a_call(plan: Plan) -> None:
     assert words[::5] == [0] * len(plan.programs["train"])
     asyncio.run(backend.prepare(plan))
     assert len(host.device.pipelines) == n_pipelines  # compiled once, kept
+
+
+class _TwoPasses:
+    """Chooses a row of two passes with scratch for gelu_fwd."""
+
+    async def choose(self, plan: Plan, progress: Any) -> Any:
+        second = replace(base_variant("gelu_fwd"), name="second", constants={"WG": 32})
+        two = {"name": "two", "scratch": lambda c: 4 * c["R"], "then": (second,)}
+        return lambda _, call: (
+            replace(base_variant("gelu_fwd"), **two)
+            if call.op.name == "gelu_fwd"
+            else base_variant(call.op.name)
+        )
+
+
+def test_passes_of_a_row_follow_each_other_and_share_scratch(plan: Plan) -> None:
+    host = FakeHost()
+    backend = WebgpuBackend(host, _TwoPasses())
+    asyncio.run(backend.prepare(plan))
+    calls = plan.programs["train"]
+    n_gelu = sum(call.op.name == "gelu_fwd" for call in calls)
+    assert len(host.player.programs["train"]) == 5 * (len(calls) + n_gelu)
+    scratch = [b for b in host.device.buffers if b.label == "scratch"]
+    assert [b.size for b in scratch] == [4 * 128]
+    groups = [g for g in host.device.bind_groups if g["label"].startswith("gelu_fwd")]
+    bound = [g["entries"][2]["resource"]["buffer"] for g in groups[:2]]
+    assert bound == scratch * 2
+    labels = [m["label"] for m in host.device.modules]
+    assert {"gelu_fwd:two", "gelu_fwd:second"} <= set(labels)
 
 
 def test_progress_counts_every_kernel(plan: Plan) -> None:

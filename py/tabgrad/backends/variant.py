@@ -36,6 +36,10 @@ class Variant:
         needs: device features.
         fits: sizes -> whether the kernel can do them.
         workgroup_bytes: sizes -> workgroup memory that it takes.
+        scratch: sizes -> bytes of a buffer `scratch: array<f32>`, read and written,
+            that every pass has at the binding after the op's arguments.
+        then: the passes after this one, in order; their `needs`, `fits`, `scratch`
+            and `then` do not count.
     """
 
     name: str
@@ -47,6 +51,13 @@ class Variant:
     needs: frozenset[str] = frozenset()
     fits: Callable[[Consts], bool] = _always
     workgroup_bytes: Callable[[Consts], int] = _none
+    scratch: Callable[[Consts], int] = _none
+    then: tuple[Variant, ...] = ()
+
+    @property
+    def passes(self) -> tuple[Variant, ...]:
+        """This row and those that follow it."""
+        return (self, *self.then)
 
     def workgroups(self, consts: Consts) -> int:
         """Return how many workgroups do a call."""

@@ -12,18 +12,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tabgrad.backends.base import Progress, no_progress
+from tabgrad.backends.choice import BaseRows, Chooser, Pick
 from tabgrad.backends.id_bounds import id_bounds
 from tabgrad.backends.webgpu_host import ErrorScopes, GpuHost, JsObject, js_message
 from tabgrad.backends.webgpu_kernels import Layouts, Pipelines
 from tabgrad.backends.webgpu_memory import allocate, check_fits, destroy, usable_bytes
 from tabgrad.backends.webgpu_transfers import Loaded, Transfers
-from tabgrad.backends.wgsl import Kernel, assemble
+from tabgrad.backends.wgsl import Kernel, assemble_passes
 from tabgrad.errors import BackendError
 from tabgrad.ops import Call
 from tabgrad.plan import Plan
 from tabgrad.tensors import ITEM_BYTES, Array
 
 SLICE_BYTES = 1 << 24  # larger transfers go in parts, so that staging stays small
+SCRATCH = "scratch"  # the buffer that passes of one call share
 _DISPATCH = 0  # opcode of players/webgpu.js
 _Programs = Mapping[str, Sequence[tuple[Call, Kernel]]]
 
@@ -31,15 +33,17 @@ _Programs = Mapping[str, Sequence[tuple[Call, Kernel]]]
 class WebgpuBackend:
     """Runs plans on the GPU device of a host.
 
-    `max_storage_bytes` is the largest buffer that the device binds: plan with it.
+    `max_storage_bytes` is the largest buffer that the device binds: plan with it;
+    `chooser` chooses the kernels of the plans to come.
     """
 
     name = "webgpu"
     max_in_flight = 3
 
-    def __init__(self, host: GpuHost) -> None:
-        """Make a backend with no plan."""
+    def __init__(self, host: GpuHost, chooser: Chooser | None = None) -> None:
+        """Make a backend with no plan; it takes base kernels without a chooser."""
         self._host = host
+        self.chooser: Chooser = chooser or BaseRows()
         self.adapter = host.adapter_name
         self.max_storage_bytes = usable_bytes(host.device.limits)
         self._layouts = Layouts(host)
@@ -59,14 +63,19 @@ class WebgpuBackend:
         """
         self.free()
         self._check_alive()
-        check_fits(plan.storages, self.max_storage_bytes, self.adapter)
+        pick = await self.chooser.choose(plan, progress)
         programs: _Programs = {
-            name: [(call, self._kernel(call)) for call in calls]
+            name: [
+                (c, kernel) for c in calls for kernel in self._kernels(pick, name, c)
+            ]
             for name, calls in plan.programs.items()
         }
         wanted = [(k, c.op) for calls in programs.values() for c, k in calls]
+        scratch = max((kernel.scratch_bytes for kernel, _ in wanted), default=0)
+        storages = {**plan.storages, **({SCRATCH: scratch} if scratch else {})}
+        check_fits(storages, self.max_storage_bytes, self.adapter)
         pipelines = await self._pipelines.compile(wanted, progress)
-        buffers = await allocate(self._host, plan.storages)
+        buffers = await allocate(self._host, storages)
         number = {name: i for i, name in enumerate(buffers)}
         loaded = Loaded(plan, id_bounds(plan), number, buffers)
         try:
@@ -81,16 +90,18 @@ class WebgpuBackend:
         if self._host.player.failure:
             raise BackendError(f"WebGPU: {self._host.player.failure}")
 
-    def _kernel(self, call: Call) -> Kernel:
-        kernel = assemble(call)
+    def _kernels(self, pick: Pick, program: str, call: Call) -> tuple[Kernel, ...]:
+        kernels = assemble_passes(call, pick(program, call))
         most = int(self._host.device.limits.maxComputeWorkgroupsPerDimension)
-        if max(kernel.groups) > most:
-            x, y = kernel.groups
-            raise BackendError(
-                f"kernel {kernel.label}: got a dispatch of {x} x {y} workgroups, "
-                f"wanted at most {most} each way; choose a smaller preset or batch_size"
-            )
-        return kernel
+        for kernel in kernels:
+            if max(kernel.groups) > most:
+                x, y = kernel.groups
+                raise BackendError(
+                    f"kernel {kernel.label}: got a dispatch of {x} x {y} workgroups, "
+                    f"wanted at most {most} each way; choose a smaller preset or "
+                    "batch_size"
+                )
+        return kernels
 
     async def _load(
         self, loaded: Loaded, programs: _Programs, pipelines: Mapping[str, JsObject]
@@ -107,7 +118,7 @@ class WebgpuBackend:
                     for call, kernel in calls:
                         at = (number[kernel.source], len(groups))
                         words += [_DISPATCH, *at, *kernel.groups]
-                        groups.append(self._bind_group(loaded, call))
+                        groups.append(self._bind_group(loaded, call, kernel))
                     commands.append(host.bytes_to_js(np.array(words, np.int32)))
         except host.js_error as error:
             raise BackendError(f"WebGPU bind groups: {js_message(error)}") from error
@@ -118,7 +129,7 @@ class WebgpuBackend:
         arrays = [host.to_js(list(values)) for values in (*lists, commands)]
         loaded.handle = host.player.load(*arrays)
 
-    def _bind_group(self, loaded: Loaded, call: Call) -> JsObject:
+    def _bind_group(self, loaded: Loaded, call: Call, kernel: Kernel) -> JsObject:
         entries = []
         for binding, arg in enumerate(call.op.args):
             tensor = call.args[arg.name]
@@ -129,10 +140,13 @@ class WebgpuBackend:
                 "size": loaded.plan.tensors[tensor].n_bytes,
             }
             entries.append({"binding": binding, "resource": bound})
+        if kernel.scratch_bytes:
+            whole = {"buffer": loaded.buffers[SCRATCH], "size": kernel.scratch_bytes}
+            entries.append({"binding": len(entries), "resource": whole})
         args = ", ".join(f"{name}={tensor}" for name, tensor in call.args.items())
         wanted = {
             "label": f"{call.op.name}({args})",
-            "layout": self._layouts.bind_group(call.op),
+            "layout": self._layouts.bind_group(call.op, kernel),
             "entries": entries,
         }
         return self._host.device.createBindGroup(self._host.to_js(wanted))

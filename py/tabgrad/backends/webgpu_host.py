@@ -19,6 +19,7 @@ class GpuHost(Protocol):
     """
 
     adapter_name: str  # for people
+    features: frozenset[str]  # of the device
     device: JsObject  # GPUDevice
     player: JsObject  # the WebgpuPlayer of site/js/players/webgpu.js on that device
     js_error: type[Exception]

@@ -22,19 +22,18 @@ class Layouts:
         self._host = host
         self._made: dict[tuple[str, ...], tuple[JsObject, JsObject]] = {}
 
-    def bind_group(self, op: Op) -> JsObject:
-        """Return the layout of an op's arguments, in binding order."""
-        return self._of(op)[0]
+    def bind_group(self, op: Op, kernel: Kernel) -> JsObject:
+        """Return the layout of an op's arguments, in binding order, and scratch."""
+        return self._of(op, kernel)[0]
 
-    def pipeline(self, op: Op) -> JsObject:
+    def pipeline(self, op: Op, kernel: Kernel) -> JsObject:
         """Return the layout of a pipeline whose only group is the op's."""
-        return self._of(op)[1]
+        return self._of(op, kernel)[1]
 
-    def _of(self, op: Op) -> tuple[JsObject, JsObject]:
-        kinds = tuple(
-            "read-only-storage" if arg.access == "read" else "storage"
-            for arg in op.args
-        )
+    def _of(self, op: Op, kernel: Kernel) -> tuple[JsObject, JsObject]:
+        reads = [arg.access == "read" for arg in op.args]
+        reads += [False] if kernel.scratch_bytes else []
+        kinds = tuple("read-only-storage" if r else "storage" for r in reads)
         if kinds not in self._made:
             device, to_js = self._host.device, self._host.to_js
             entries = [
@@ -94,7 +93,7 @@ class Pipelines:
         await self._check_module(kernel, module, await scopes.first_error())
         wanted = {
             "label": kernel.label,
-            "layout": self._layouts.pipeline(op),
+            "layout": self._layouts.pipeline(op, kernel),
             "compute": {"module": module, "entryPoint": "main"},
         }
         try:

@@ -10,7 +10,7 @@ import argparse
 import hashlib
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -29,11 +29,15 @@ _FOLDERS = (_PACKAGE / "wgsl", _PACKAGE.parent.parent / "wgsl")  # wheel, reposi
 
 @dataclass(frozen=True)
 class Kernel:
-    """A whole WGSL module, and the workgroups that a dispatch of it takes."""
+    """A whole WGSL module, and the workgroups that a dispatch of it takes.
+
+    `scratch_bytes` is the size of the buffer bound after the op's arguments, or 0.
+    """
 
     label: str
     source: str
     groups: tuple[int, int]
+    scratch_bytes: int = 0
 
 
 def wgsl_folder() -> Path:
@@ -114,18 +118,24 @@ def assemble(call: Call, variant: Variant | None = None) -> Kernel:
     parts = ["\n".join(lines) + "\n"]
     parts += [read_wgsl(f"lib/{lib}") for lib in chosen.libs]
     parts.append(read_wgsl(chosen.file))
-    label = call.op.name if variant is None else f"{call.op.name}:{chosen.name}"
+    label = call.op.name if chosen.name == BASE else f"{call.op.name}:{chosen.name}"
     return Kernel(label, "\n".join(parts), groups)
 
 
+def assemble_passes(call: Call, variant: Variant) -> tuple[Kernel, ...]:
+    """Return the kernels that do a call, one after the other."""
+    n_bytes = variant.scratch(call.consts)
+    rows = variant.passes
+    return tuple(replace(assemble(call, row), scratch_bytes=n_bytes) for row in rows)
+
+
 def case_kernels() -> Iterable[Kernel]:
-    """Yield every kernel that fits a case of its op, without and with `+=`."""
+    """Yield the kernels of every row and case that fits, without and with `+=`."""
     for variant in VARIANTS:
         op = OPS[variant.op]
-        chosen = None if variant.name == BASE else variant
         for consts in filter(variant.fits, op_cases(op.name)):
             for adds in (False, True) if op.adds else (False,):
-                yield assemble(case_call(op, consts, adds)[0], chosen)
+                yield from assemble_passes(case_call(op, consts, adds)[0], variant)
 
 
 def preset_kernels(name: str) -> Iterable[Kernel]:
