@@ -176,6 +176,28 @@ class WebgpuBackend:
             out[name] = flat.reshape(loaded.plan.tensors[name].shape).copy()
         return out
 
+    async def time_ms(
+        self, program: str, part: range, repeats: int, passes: int
+    ) -> list[float]:
+        """Return milliseconds of each of some passes.
+
+        Args:
+            program: what to time; its steps do not advance in a useful way.
+            part: the kernels of it, by number; a row of two passes is two kernels.
+            repeats: how often each pass runs them.
+            passes: how many passes.
+
+        Raises:
+            BackendError: the device failed.
+        """
+        loaded, host = self._require(), self._host
+        whole = (program, part.start, len(part), repeats, passes)
+        try:
+            got = await host.player.time(loaded.handle, *whole)
+        except host.js_error as error:
+            raise BackendError(f"WebGPU: {js_message(error)}") from error
+        return [float(ms) for ms in np.frombuffer(host.bytes_from_js(got))]
+
     async def write(self, tensor: str, values: Array, start: int = 0) -> None:
         """Write elements `start` on of a tensor, in order with the runs."""
         loaded = self._require()

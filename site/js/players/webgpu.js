@@ -4,6 +4,8 @@
 // staging buffers and come back late, so that nothing waits for the GPU but the queue's
 // own bound. Runs take effect in the order of the calls, and each gets its own results.
 
+import { GpuTimer } from "./webgpu_timer.js";
+
 const DISPATCH = 0; // pipeline, bind group, x, y
 const COMMAND_WORDS = 5;
 const ROW_NUMBERS = 4; // of a transfer table: buffer, its byte, byte of the packed bytes, bytes
@@ -70,6 +72,7 @@ function totalBytes(table) {
 
 export class WebgpuPlayer {
   #device;
+  #timer;
   /** @type {Error | null} */
   #failure = null;
   /** @type {Set<(reason: Error) => void>} */
@@ -84,6 +87,7 @@ export class WebgpuPlayer {
   /** @param {GPUDevice} device */
   constructor(device) {
     this.#device = device;
+    this.#timer = new GpuTimer(device);
     device.addEventListener("uncapturederror", (event) => {
       const { error } = /** @type {GPUUncapturedErrorEvent} */ (event);
       event.preventDefault();
@@ -95,6 +99,11 @@ export class WebgpuPlayer {
           "it may be out of memory: choose a smaller preset or another backend",
       );
     });
+  }
+
+  /** Whether `time` gives the device's own times, not those of the wall. */
+  get isDeviceClock() {
+    return this.#timer.isDeviceClock;
   }
 
   /** What made the device unusable, or "". */
@@ -155,6 +164,56 @@ export class WebgpuPlayer {
   }
 
   /**
+   * Repeat a part of a program in passes of its own, after the runs before.
+   *
+   * @param {LoadedPlan} plan
+   * @param {string} program
+   * @param {number} first command
+   * @param {number} count commands
+   * @param {number} repeats of the part in each pass
+   * @param {number} passes
+   * @returns {Promise<Uint8Array>} milliseconds of each pass: float64, as bytes
+   * @throws {Error} the GPU failed now or before
+   */
+  time(plan, program, first, count, repeats, passes) {
+    const whole = plan.programs.get(program) ?? new Int32Array(0);
+    const part = whole.subarray(first * COMMAND_WORDS, (first + count) * COMMAND_WORDS);
+    const timed = this.#turn.then(() => this.#time(plan, part, repeats, passes));
+    this.#turn = Promise.allSettled([timed]);
+    return this.#untilFailure(timed);
+  }
+
+  /**
+   * @param {LoadedPlan} plan
+   * @param {Int32Array} commands
+   * @param {number} repeats
+   * @param {number} passes
+   */
+  async #time(plan, commands, repeats, passes) {
+    this.#assertUsable(plan);
+    /** @type {Promise<GPUError | null>[]} */
+    const checks = [];
+    /** @type {Promise<Float64Array>} */
+    let timed = Promise.resolve(new Float64Array(0));
+    this.#scoped(checks, () => {
+      timed = this.#timer.time((pass) => {
+        for (let i = 0; i < repeats; i++) {
+          for (let at = 0; at < commands.length; at += COMMAND_WORDS) {
+            this.#play(plan, pass, commands, at);
+          }
+        }
+      }, passes);
+    });
+    const [ms] = await Promise.allSettled([timed]);
+    const error = (await Promise.all(checks)).find((found) => found !== null);
+    if (error || ms.status === "rejected") {
+      const why = words(error ?? /** @type {any} */ (ms).reason);
+      throw this.#fail(`the GPU refused the work that was timed: ${why}`);
+    }
+    return new Uint8Array(ms.value.buffer);
+  }
+
+  /**
    * @param {string} message
    * @returns {Error} the first failure
    */
@@ -181,12 +240,12 @@ export class WebgpuPlayer {
     });
   }
 
-  /** @param {Job} job */
-  #assertUsable(job) {
+  /** @param {LoadedPlan} plan */
+  #assertUsable(plan) {
     if (this.#failure) {
       throw this.#failure;
     }
-    if (job.plan.isFreed) {
+    if (plan.isFreed) {
       throw new Error("the plan was freed before this run began");
     }
   }
@@ -196,7 +255,7 @@ export class WebgpuPlayer {
    * @returns {Promise<Encoded>} when all of it is on the queue
    */
   async #encode(job) {
-    this.#assertUsable(job);
+    this.#assertUsable(job.plan);
     const readBytes = totalBytes(job.reads);
     /** @type {Encoded} */
     const done = { checks: [], staging: null, readBytes };
@@ -206,7 +265,7 @@ export class WebgpuPlayer {
     });
     for (let first = 0; first < job.steps; first += GROUP_STEPS) {
       await this.#roomOnQueue();
-      this.#assertUsable(job);
+      this.#assertUsable(job.plan);
       const end = Math.min(first + GROUP_STEPS, job.steps);
       this.#scoped(done.checks, () => {
         for (let step = first; step < end; step++) {
