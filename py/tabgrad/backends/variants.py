@@ -12,7 +12,6 @@ from collections.abc import Callable
 from tabgrad.backends.variant import (
     BASE,
     LEAST_WORKGROUP_BYTES,
-    WORKGROUP,
     Consts,
     Variant,
     product_of,

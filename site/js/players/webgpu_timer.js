@@ -40,9 +40,13 @@ export class GpuTimer {
    */
   async time(work, passes) {
     if (passes > MAX_PASSES) {
-      throw new RangeError(`timing: got ${passes} passes, wanted at most ${MAX_PASSES}`);
+      throw new RangeError(
+        `timing: got ${passes} passes, wanted at most ${MAX_PASSES}`,
+      );
     }
-    return this.isDeviceClock ? this.#byDevice(work, passes) : this.#byWall(work, passes);
+    return this.isDeviceClock
+      ? this.#byDevice(work, passes)
+      : this.#byWall(work, passes);
   }
 
   /**
