@@ -31,6 +31,9 @@ class Page(Protocol):
     def emit(self, event: str) -> None:
         """Take an event as JSON."""
 
+    def breathe(self) -> Awaitable[JsObject]:
+        """Return a promise that waits until messages of the page are through."""
+
     def openGpu(self) -> Awaitable[JsObject]:  # noqa: N802 - JavaScript's name
         """Return a device with its player, or why there is none."""
 
@@ -47,7 +50,11 @@ def start(page: Page) -> Engine:
         "wasm": _WasmOpener(page),
         "numpy": NumpyOpener(),
     }
-    return Engine(page.emit, openers, JsException)
+
+    async def breathe() -> None:
+        await page.breathe()
+
+    return Engine(page.emit, openers, JsException, breathe)
 
 
 def _bytes_to_js(values: NDArray[Any]) -> JsObject:

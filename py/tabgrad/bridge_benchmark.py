@@ -5,31 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tabgrad.backends.base import no_progress
 from tabgrad.bridge_backends import Backends, Opened
 from tabgrad.bridge_requests import RUN_KEYS, RunRequest
+from tabgrad.bridge_runs import start_trainer
 from tabgrad.errors import BackendError, BusyError, ConfigError, PlanError
-from tabgrad.train.session import Session
-from tabgrad.train.trainer import Trainer
+from tabgrad.train.metrics import StepTimes
+from tabgrad.train.trainer import Breathe, Event, StepsDone, Trainer
 
 BENCHMARK_KEYS = (*RUN_KEYS, "n_steps", "backends")
 DEFAULT_STEPS = 20
 MAX_STEPS = 10_000
-
-
-def _ignore(event: object) -> None:
-    """Take no event: only the times count."""
+GROUPS = 10  # timed apart, for the spread; within one, steps follow without a pause
 
 
 class Benchmark:
     """One measurement over backends; `stop` ends it between steps."""
 
     def __init__(
-        self, backends: Backends, emit: Callable[[dict[str, Any]], None]
+        self,
+        backends: Backends,
+        emit: Callable[[dict[str, Any]], None],
+        breathe: Breathe,
     ) -> None:
         """Make a measurement that reports each backend as it is done."""
         self._backends = backends
         self._emit = emit
-        self._session: Session | None = None
+        self._breathe = breathe
+        self._trainer: Trainer | None = None
         self._is_stopped = False
 
     def refuse_second(self) -> None:
@@ -39,8 +42,8 @@ class Benchmark:
     def stop(self) -> None:
         """End after the steps that are under way."""
         self._is_stopped = True
-        if self._session:
-            self._session.stop()
+        if self._trainer:
+            self._trainer.request_stop()
 
     async def measure(
         self, run: RunRequest, request: Mapping[str, Any]
@@ -84,17 +87,25 @@ class Benchmark:
             opened.backend.free()
 
     async def _time(self, opened: Opened, run: RunRequest) -> dict[str, Any]:
-        trainer = Trainer(run.config, run.split, opened.backend)
-        limit = getattr(opened.backend, "max_storage_bytes", None)
-        await (
-            trainer.start() if limit is None else trainer.start(max_storage_bytes=limit)
+        trainer = self._trainer = Trainer(
+            run.config, run.split, opened.backend, self._breathe
         )
-        self._session = Session(trainer)
-        if self._is_stopped:
-            self._session.stop()
-        await self._session.train(_ignore)
+        await start_trainer(trainer, no_progress)
+        times = StepTimes()
+
+        def note(event: Event) -> None:
+            if isinstance(event, StepsDone):
+                times.add(len(event.losses), event.seconds)
+
+        goal = run.config.train.steps
+        group = max(1, (goal - 1) // GROUPS)
+        while trainer.step < goal and not self._is_stopped:
+            count = 1 if trainer.step == 0 else min(group, goal - trainer.step)
+            await trainer.train(count, note)
+            await self._breathe()  # lets a stop through
         return {
-            **self._session.times.summary(run.config.tokens_per_step),
+            "adapter": opened.backend.adapter,  # some know it only once prepared
+            **times.summary(run.config.tokens_per_step),
             "n_steps": max(0, trainer.step - 1),
-            "is_stopped": self._session.is_stopped,
+            "is_stopped": self._is_stopped,
         }

@@ -22,6 +22,7 @@ from tabgrad.bridge_runs import Runs
 from tabgrad.errors import TabgradError
 from tabgrad.ops import OPS
 from tabgrad.plan import Plan
+from tabgrad.train.trainer import Breathe
 
 BUG_CODE = "TAB-BUG"
 TRAIN_KEYS = (*RUN_KEYS, "backend", "pause_after")
@@ -37,6 +38,7 @@ class Engine:
         send: Callable[[str], None],
         openers: Mapping[str, Opener],
         browser_error: type[Exception],
+        breathe: Breathe,
     ) -> None:
         """Make an engine.
 
@@ -44,12 +46,14 @@ class Engine:
             send: takes each event as JSON.
             openers: the backends by name, the best first.
             browser_error: what JavaScript's errors arrive as.
+            breathe: lets messages of the page through.
         """
         self._send = send
         self._browser_error = browser_error
+        self._breathe = breathe
         self._corpora = Corpora()
         self._backends = Backends(openers)
-        self._runs = Runs(self._corpora, self._backends, self._emit)
+        self._runs = Runs(self._corpora, self._backends, self._emit, breathe)
         self._benchmark: Benchmark | None = None
 
     def _emit(self, event: Request) -> None:
@@ -133,7 +137,7 @@ class Engine:
         check_keys(request, BENCHMARK_KEYS, "benchmark")
         self._runs.refuse_while_active("measure")
         self._refuse_during_benchmark()
-        self._benchmark = Benchmark(self._backends, self._emit)
+        self._benchmark = Benchmark(self._backends, self._emit, self._breathe)
         try:
             run = parse_run(
                 {k: v for k, v in request.items() if k in RUN_KEYS}, self._corpora

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabgrad.backends.base import Progress, no_progress
 from tabgrad.bridge_backends import Backends, Opened
 from tabgrad.bridge_requests import (
     RUN_KEYS,
@@ -22,7 +23,7 @@ from tabgrad.errors import BusyError, ConfigError
 from tabgrad.text.tokenizers import Tokenizer
 from tabgrad.train.sampling import SamplingConfig, generate
 from tabgrad.train.session import Paused, Resumed, Session, SessionEvent
-from tabgrad.train.trainer import Evaluated, StepsDone, Trainer
+from tabgrad.train.trainer import Breathe, Evaluated, StepsDone, Trainer
 
 SAMPLE_KEYS = ("prompt", "max_tokens", "temperature", "top_k", "seed", "backend")
 MAX_UTF8_BYTES = 4
@@ -45,14 +46,17 @@ class Run:
 class Runs:
     """Holds at most one run, so that memory is freed before more is taken."""
 
-    def __init__(self, corpora: Corpora, backends: Backends, emit: Emit) -> None:
+    def __init__(
+        self, corpora: Corpora, backends: Backends, emit: Emit, breathe: Breathe
+    ) -> None:
         """Start with no run."""
+        self._breathe = breathe
         self._corpora = corpora
         self._backends = backends
         self._emit = emit
         self._run: Run | None = None
         self._is_preparing = False
-        self._stop_wanted = False
+        self._stop_wanted = self._pause_wanted = False
         self._stop_sample = False
         self._is_sampling = False
 
@@ -68,6 +72,8 @@ class Runs:
         run = await self._prepare(wanted, str(request.get("backend") or "auto"))
         run.is_active = True
         try:
+            if self._pause_wanted:
+                run.session.pause()
             if not self._stop_wanted:
                 await run.session.train(self._note, request.get("pause_after"))
         except Exception as error:
@@ -88,14 +94,16 @@ class Runs:
 
     async def _prepare(self, wanted: Mapping[str, Any], backend: str) -> Run:
         request = parse_run(wanted, self._corpora)
-        self._is_preparing, self._stop_wanted = True, False
+        self._is_preparing = True
+        self._stop_wanted = self._pause_wanted = False
+        self._progress("backend", 0, 1)
         try:
             self.free()
             opened = await self._backends.open(backend)
-            trainer = Trainer(request.config, request.split, opened.backend)
+            trainer = self._trainer(request, opened)
             run = Run(request, opened, trainer, Session(trainer))
             try:
-                await _start(trainer, self._progress)
+                await start_trainer(trainer, self._progress)
             except BaseException:
                 opened.backend.free()
                 raise
@@ -104,6 +112,9 @@ class Runs:
         self._run = run
         self._emit(_model_event(run))
         return run
+
+    def _trainer(self, request: RunRequest, opened: Opened) -> Trainer:
+        return Trainer(request.config, request.split, opened.backend, self._breathe)
 
     def _progress(self, what: str, done: int, total: int) -> None:
         self._emit({"type": "preparing", "what": what, "done": done, "total": total})
@@ -121,7 +132,8 @@ class Runs:
             self._emit({"type": "evaluated", **vars(event)})
 
     async def pause(self, request: Mapping[str, Any]) -> None:
-        """Pause after the steps that are under way."""
+        """Pause after the steps that are under way, or before the first one."""
+        self._pause_wanted = True
         if self._run and self._run.is_active:
             self._run.session.pause()
 
@@ -178,7 +190,7 @@ class Runs:
             text = stream.push(token)
             if text:
                 self._emit({"type": "tokens", "text": text})
-            await asyncio.sleep(0)  # lets Stop and training through
+            await self._breathe()  # lets Stop and training through
             if self._stop_sample:
                 break
         seconds = max(clock() - start, 1e-9)
@@ -218,9 +230,9 @@ class Runs:
                 f"the run trains on {name}; pause or stop it to sample on {wanted}"
             )
         opened = await self._backends.open(str(wanted))
-        copy = Trainer(run.request.config, run.request.split, opened.backend)
+        copy = self._trainer(run.request, opened)
         try:
-            await _start(copy, self._progress)
+            await start_trainer(copy, no_progress)
             for param in run.trainer.plan.params if run.trainer.plan else ():
                 weights = await run.opened.backend.read(param.name)
                 await opened.backend.write(param.name, weights)
@@ -261,7 +273,8 @@ class _TextStream:
         return text
 
 
-async def _start(trainer: Trainer, progress: Callable[[str, int, int], None]) -> None:
+async def start_trainer(trainer: Trainer, progress: Progress) -> None:
+    """Start a trainer within what its backend's device binds."""
     limit = getattr(trainer.backend, "max_storage_bytes", None)
     if limit is None:
         await trainer.start(progress)

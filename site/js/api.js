@@ -59,14 +59,16 @@ export class Api {
     try {
       const wanted = await this.#engine.withCorpusId(request);
       if (store.state !== "training") {
-        throw this.#engine.busy("the run was stopped before it began");
+        throw this.#engine.stoppedEarly();
       }
       const pause = pauseAfter === undefined ? {} : { pause_after: pauseAfter };
       const result = await this.#engine.call("train", { ...wanted, ...pause });
       store.endRun("idle");
       return result;
     } catch (error) {
-      store.endRun("error");
+      store.endRun(
+        /** @type {any} */ (error).code === "TAB-STOPPED" ? "idle" : "error",
+      );
       const losses = store.run === before ? [] : store.run.losses;
       throw Object.assign(/** @type {Error} */ (error), { losses });
     }
@@ -83,7 +85,7 @@ export class Api {
     const wasQueued = store.isQueued;
     store.setQueued(false);
     if (!wasQueued) {
-      throw this.#engine.busy("the run was stopped before it began");
+      throw this.#engine.stoppedEarly();
     }
   }
 

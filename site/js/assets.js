@@ -11,6 +11,8 @@
  */
 
 export const ROOT = new URL("../", import.meta.url);
+/** The Python packages that are loaded beside tabgrad. */
+export const PACKAGES = ["numpy", "micropip"];
 export const CORPUS = "corpora/tinyshakespeare.txt";
 
 /** A file could not be had; `message` names it and says what to do. */
@@ -42,8 +44,10 @@ export async function readBuild() {
  * @returns {string[]} the files that are loaded before the first run
  */
 export function bootFiles(build) {
-  const runtime = Object.keys(build.bytes).filter((path) =>
-    path.startsWith("pyodide/"),
+  const runtime = Object.keys(build.bytes).filter(
+    (path) =>
+      path.startsWith("pyodide/") &&
+      (!path.endsWith(".whl") || PACKAGES.some((name) => path.includes(`/${name}-`))),
   );
   return [...runtime, build.wheel, CORPUS];
 }
@@ -92,6 +96,7 @@ export function countFetches(bytes, onBytes, onError) {
       self.location.href,
     );
     const file = pathOf(url);
+    onBytes(file, 0, bytes[file] ?? 0);
     try {
       const response = await fetchAsset(original, url, init);
       return counted(response, (done) => onBytes(file, done, bytes[file] ?? done));

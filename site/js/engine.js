@@ -80,6 +80,12 @@ export class Engine {
     return this.shown(new TabgradError({ code: "TAB-BUSY", message }));
   }
 
+  /** A run that was called off; whoever did so knows, and the page need not say it. */
+  stoppedEarly() {
+    const message = "the run was stopped before it began; start it again with Train";
+    return new TabgradError({ code: "TAB-STOPPED", message });
+  }
+
   /**
    * Return a request whose corpus is an id, so that a text crosses to the worker once.
    *

@@ -2,7 +2,7 @@
 // fields. Both sides check each message before they read it.
 //
 // page -> worker   call
-// worker -> page   loading stage ready boot_failed | answer failed |
+// worker -> page   files loading stage ready boot_failed | answer failed |
 //                  preparing model steps evaluated paused resumed tokens benchmarked
 
 /**
@@ -39,7 +39,9 @@
  *   n_steps?: number, is_stopped?: boolean
  * }} BenchmarkRow
  *
- * @typedef {{type: "loading", file: string, done: number, total: number}} Loading
+ * @typedef {{type: "files", bytes: Record<string, number>}} Files  what will be loaded
+ * @typedef {{type: "loading", file: string, done: number, total: number}} Loading  a file
+ *   that was asked for
  * @typedef {{type: "stage", name: "fetching" | "python" | "package" | "backends"}} Stage
  * @typedef {{type: "ready", facts: Facts}} Ready
  * @typedef {{type: "boot_failed", fault: Fault}} BootFailed
@@ -59,12 +61,13 @@
  *
  * @typedef {Preparing | ModelEvent | Steps | Evaluated | Paused | Resumed | Tokens
  *   | Benchmarked} EngineEvent
- * @typedef {Loading | Stage | Ready | BootFailed | Answer | Failed | EngineEvent} WorkerEvent
+ * @typedef {Files | Loading | Stage | Ready | BootFailed | Answer | Failed | EngineEvent} WorkerEvent
  */
 
 /** The fields of each message and their types. */
 const FIELDS = {
   call: { id: "number", method: "string", request: "object" },
+  files: { bytes: "object" },
   loading: { file: "string", done: "number", total: "number" },
   stage: { name: "string" },
   ready: { facts: "object" },

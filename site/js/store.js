@@ -8,6 +8,7 @@
 /**
  * @typedef {"booting" | "idle" | "training" | "pausing" | "paused" | "stopping" | "error"}
  *   State  `pausing` lasts until the steps under way are done
+ * @typedef {{done: number, total: number, isAsked: boolean}} LoadedFile
  * @typedef {"boot" | "state" | "run" | "steps" | "sample" | "benchmark" | "faults"} Topic
  * @typedef {{
  *   goal: number, step: number, losses: number[], gradNorms: number[], lr: number | null,
@@ -44,7 +45,7 @@ export class Store {
     /** @type {Model | null} */
     this.model = null;
     this.run = emptyRun();
-    /** @type {{stage: Stage["name"], files: Map<string, {done: number, total: number}>}} */
+    /** @type {{stage: Stage["name"], files: Map<string, LoadedFile>}} */
     this.boot = { stage: "fetching", files: new Map() };
     /** @type {Fault | null} */
     this.bootFault = null;
@@ -150,8 +151,13 @@ export class Store {
    */
   take(event) {
     switch (event.type) {
+      case "files":
+        for (const [file, total] of Object.entries(event.bytes)) {
+          this.boot.files.set(file, { done: 0, total, isAsked: false });
+        }
+        return this.changed("boot");
       case "loading":
-        this.boot.files.set(event.file, { done: event.done, total: event.total });
+        this.boot.files.set(event.file, { ...event, isAsked: true });
         return this.changed("boot");
       case "stage":
         this.boot.stage = event.name;
@@ -164,6 +170,10 @@ export class Store {
       case "boot_failed":
         return this.failBoot(event.fault);
       case "preparing":
+        if (this.isBusy() && this.preparing === null) {
+          this.run = emptyRun(); // the model of the run before is gone, too
+          this.changed("run");
+        }
         this.preparing = event;
         return this.changed("state");
       case "model":

@@ -8,6 +8,7 @@ import {
   bootFiles,
   CORPUS,
   countFetches,
+  PACKAGES,
   ROOT,
   readBuild,
 } from "./assets.js";
@@ -57,12 +58,10 @@ function loadingReporter() {
  * @param {(file: string, done: number, total: number) => void} report
  */
 async function startPython(build, report) {
-  for (const file of bootFiles(build)) {
-    report(file, 0, build.bytes[file]);
-  }
   const modules = ["pyodide/pyodide.mjs", "pyodide/pyodide.asm.mjs"];
   const [pyodideModule] = await Promise.all(
     modules.map(async (file) => {
+      report(file, 0, build.bytes[file]);
       const module = await importModule(file);
       report(file, build.bytes[file], build.bytes[file]);
       return module;
@@ -71,7 +70,7 @@ async function startPython(build, report) {
   post({ type: "stage", name: "python" });
   const pyodide = await pyodideModule.loadPyodide({
     indexURL: PYODIDE.href,
-    packages: ["numpy", "micropip"],
+    packages: PACKAGES,
   });
   post({ type: "stage", name: "package" });
   const micropip = pyodide.pyimport("micropip");
@@ -105,6 +104,8 @@ async function ask(engine, method, request) {
 async function boot() {
   post({ type: "stage", name: "fetching" });
   const build = await readBuild();
+  const sizes = bootFiles(build).map((file) => [file, build.bytes[file]]);
+  post({ type: "files", bytes: Object.fromEntries(sizes) });
   /** @type {(error: AssetError) => void} */
   let fail = () => undefined;
   const failed = new Promise((_, reject) => {
@@ -118,6 +119,17 @@ async function boot() {
   } finally {
     stopCounting();
   }
+}
+
+/**
+ * Wait for a timer. Pyodide posts itself a message for each callback that Python
+ * schedules, and runs all callbacks at the first one: while Python only yields, those
+ * that are left pile up before the page's own messages. During a timer they run out.
+ *
+ * @returns {Promise<void>}
+ */
+function letMessagesThrough() {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 /** What the WebGPU backend runs on, or why there is none. */
@@ -138,6 +150,7 @@ async function startEngine(pyodide, build, text) {
   const host = {
     /** @param {string} event */
     emit: (event) => outbox.add(/** @type {EngineEvent} */ (JSON.parse(event))),
+    breathe: letMessagesThrough,
     openGpu: openGpuWithPlayer,
     /**
      * @param {number} arenaBytes

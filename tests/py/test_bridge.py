@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tabgrad import bridge_backends
+from tabgrad.backends.numpy import NumpyBackend
 
 PROSE = "Now is the winter of our discontent made glorious summer. " * 40
 
@@ -26,6 +27,9 @@ class Host:
 
     def emit(self, event):
         self.events.append(json.loads(event))
+
+    async def breathe(self):
+        await asyncio.sleep(0)
 
     async def openGpu(self):  # noqa: N802 - JavaScript's name
         return self.gpu
@@ -201,6 +205,27 @@ def test_steps_by_the_border_give_the_losses_of_one_run(bridge):
 
     straight, stepped = in_tab(bridge, story)
     assert straight == stepped
+
+
+def test_a_pause_asked_for_during_preparation_holds_the_first_step(bridge, monkeypatch):
+    async def slowly(opener):
+        await asyncio.sleep(0.01)
+        return NumpyBackend()
+
+    monkeypatch.setattr(bridge_backends.NumpyOpener, "open", slowly)
+
+    async def story(tab):
+        run = asyncio.ensure_future(tab.value("train", preset="Nano", steps=2))
+        await tab.until("preparing")
+        await tab.value("pause")
+        await tab.until("paused")
+        held = tab.host.of("paused")[0]["step"]
+        await tab.value("resume")
+        return held, await run
+
+    held, result = in_tab(bridge, story)
+    assert held == 0
+    assert len(result["losses"]) == 2
 
 
 def test_a_second_run_and_a_benchmark_are_refused_while_one_is_under_way(bridge):

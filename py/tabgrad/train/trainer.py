@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,13 +46,34 @@ class Evaluated:
 
 
 Event = StepsDone | Evaluated
+Breathe = Callable[[], Awaitable[None]]
+
+
+async def yield_once() -> None:
+    """Let the other tasks of the event loop run once."""
+    await asyncio.sleep(0)
 
 
 class Trainer:
     """A run: config, text and backend; `step` counts the finished steps."""
 
-    def __init__(self, config: RunConfig, text: SplitText, backend: Backend) -> None:
-        """Make a run; nothing is allocated until `start`."""
+    def __init__(
+        self,
+        config: RunConfig,
+        text: SplitText,
+        backend: Backend,
+        breathe: Breathe = yield_once,
+    ) -> None:
+        """Make a run; nothing is allocated until `start`.
+
+        Args:
+            config: the hyperparameters.
+            text: tokens, split.
+            backend: runs the plan.
+            breathe: awaited once a chunk, so that whatever may pause or stop the run
+                gets through.
+        """
+        self._breathe = breathe
         self.config = config
         self.text = text
         self.backend = backend
@@ -117,7 +138,7 @@ class Trainer:
                     task = asyncio.ensure_future(self._launch(launched, count))
                     flying.append((launched, count, task))
                     launched += count
-                    await asyncio.sleep(0)  # lets the launch and messages through
+                    await self._breathe()  # lets the launch and messages through
                 if not flying:
                     break
                 first, count, task = flying.popleft()

@@ -10,6 +10,7 @@ import { count, magnitude, size } from "./format.js";
 
 const SETTLE_MS = 150;
 const BESIDE_CONFIG = ["steps", "seed", "eval_every"];
+const SHAPE = ["n_layer", "n_head", "n_embd", "block_size", "batch_size", "tokenizer"];
 const WORDS = ["schedule", "tokenizer"];
 const NUMBERS = [
   ...BESIDE_CONFIG,
@@ -137,7 +138,8 @@ export function mountForm(store, api) {
       `Custom (from ${preset.value}): ${changed.join(", ")}`,
     );
     if (!store.facts) {
-      drawPlan(changed.length ? null : PRESETS[preset.value]);
+      const isKnown = !changed.some((key) => SHAPE.includes(key));
+      drawPlan(isKnown ? PRESETS[preset.value] : null);
     }
     clearTimeout(timer);
     timer = setTimeout(check, SETTLE_MS);

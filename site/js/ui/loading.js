@@ -28,9 +28,9 @@ export function mountLoading(store, api) {
   let timer = 0;
 
   function pending() {
-    const open = [...store.boot.files].filter(([, f]) => f.done < f.total);
-    const begun = open.find(([, f]) => f.done > 0) ?? open[0];
-    return begun?.[0] ?? texts.STAGE[store.boot.stage];
+    const files = [...store.boot.files];
+    const open = files.find(([, file]) => file.isAsked && file.done < file.total);
+    return open?.[0] ?? texts.STAGE[store.boot.stage];
   }
 
   function watch() {

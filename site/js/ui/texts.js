@@ -33,6 +33,7 @@ export const FILES = [
   [/\/numpy-/, "numpy"],
   [/\/micropip-/, "micropip"],
   [/\/packaging-/, "packaging"],
+  [/engine\/engine/, "CPU engine"],
   [/tabgrad-.*\.whl$/, "tabgrad"],
   [/tinyshakespeare/, "TinyShakespeare"],
 ];
