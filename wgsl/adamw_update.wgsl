@@ -9,18 +9,18 @@
 //
 // reads   g (N)  scalars (S, 4)  index (1) u32  scale (1)
 // updates w (N)  m (N)  v (N)
-// grid    one thread per element, WG threads a workgroup
-// limits  none
+// grid    one thread per WIDTH numbers, WG threads a workgroup
+// limits  N a multiple of WIDTH
 // exact   up to the rounding of fma, sqrt and division
 // source  Loshchilov and Hutter 2019 (arXiv 1711.05101), algorithm 2, decay times lr
 
-@group(0) @binding(0) var<storage, read> g: array<f32>;
+@group(0) @binding(0) var<storage, read> g: array<Elem>;
 @group(0) @binding(1) var<storage, read> scalars: array<f32>;
 @group(0) @binding(2) var<storage, read> index: array<u32>;
 @group(0) @binding(3) var<storage, read> scale: array<f32>;
-@group(0) @binding(4) var<storage, read_write> w: array<f32>;
-@group(0) @binding(5) var<storage, read_write> m: array<f32>;
-@group(0) @binding(6) var<storage, read_write> v: array<f32>;
+@group(0) @binding(4) var<storage, read_write> w: array<Elem>;
+@group(0) @binding(5) var<storage, read_write> m: array<Elem>;
+@group(0) @binding(6) var<storage, read_write> v: array<Elem>;
 
 // rounded once: 1 - f32(0.95) would be 2e-7 away
 const REST1: f32 = 1.0 - BETA1;
@@ -29,7 +29,7 @@ const REST2: f32 = 1.0 - BETA2;
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = linear_index(gid);
-  if (i >= N || scale[0] < 0.0) {
+  if (i >= N / WIDTH || scale[0] < 0.0) {
     return;
   }
   let at = index[0] % S * 4u;
@@ -37,9 +37,9 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let c1 = scalars[at + 1u];
   let c2 = scalars[at + 2u];
   let g_i = g[i] * scale[0];
-  let m_i = fma(BETA1, m[i], REST1 * g_i);
-  let v_i = fma(BETA2, v[i], REST2 * (g_i * g_i));
-  let decay = select(0.0, WEIGHT_DECAY, i < N_DECAY);
+  let m_i = fma(Elem(BETA1), m[i], REST1 * g_i);
+  let v_i = fma(Elem(BETA2), v[i], REST2 * (g_i * g_i));
+  let decay = select(Elem(), Elem(WEIGHT_DECAY), places(i) < Place(N_DECAY));
   let step = c1 * m_i / (sqrt(c2 * v_i) + ADAM_EPS);
   w[i] = w[i] - lr * fma(decay, w[i], step);
   m[i] = m_i;

@@ -18,11 +18,6 @@
 @group(0) @binding(3) var<storage, read_write> ring: array<f32>;
 @group(0) @binding(4) var<storage, read_write> scale: array<f32>;
 
-// by the exponent bits: a compiler may take x == x for true
-fn is_finite(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u;
-}
-
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   if (linear_index(gid) != 0u) {
@@ -36,12 +31,5 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   // the ring keeps a norm that is not finite, for the host to see
   let at = index[0] % S;
   ring[at] = norm;
-  var factor = 1.0;
-  if (GRAD_CLIP > 0.0) {
-    factor = min(1.0, GRAD_CLIP / (norm + CLIP_EPS));
-  }
-  if (scale[0] < 0.0 || !is_finite(norm) || !is_finite(loss[at])) {
-    factor = -1.0;
-  }
-  scale[0] = factor;
+  scale[0] = clipping_factor(norm, loss[at], scale[0]);
 }

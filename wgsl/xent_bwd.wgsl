@@ -5,23 +5,26 @@
 //
 // reads   logits (R, V)  targets (R) u32  lse (R)
 // writes  dlogits (R, V)
-// grid    one thread per element, WG threads a workgroup
-// limits  targets below V, which the host checks
+// grid    one thread per WIDTH logits, WG threads a workgroup
+// limits  targets below V, which the host checks; V a multiple of WIDTH
 // exact   up to the rounding of exp
 // source  own
 
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
+@group(0) @binding(0) var<storage, read> logits: array<Elem>;
 @group(0) @binding(1) var<storage, read> targets: array<u32>;
 @group(0) @binding(2) var<storage, read> lse: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dlogits: array<f32>;
+@group(0) @binding(3) var<storage, read_write> dlogits: array<Elem>;
+
+const ELEMS: u32 = V / WIDTH;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = linear_index(gid);
-  if (i >= R * V) {
+  if (i >= R * ELEMS) {
     return;
   }
-  let r = i / V;
-  let onehot = select(0.0, 1.0, i % V == targets[r]);
+  let r = i / ELEMS;
+  let is_target = places(i % ELEMS) == Place(targets[r]);
+  let onehot = select(Elem(), Elem(1.0), is_target);
   dlogits[i] = (exp(logits[i] - lse[r]) - onehot) / f32(R);
 }

@@ -62,6 +62,16 @@ test("every case of every op is as near as its contract wants", async () => {
   noteWebgpuRun(`${report.cases} cases of ops`, report.adapter);
 });
 
+test("every other row of the table gives the same on the cases that fit it", async () => {
+  test.setTimeout(300_000);
+  const report = await json("await run_variants(60_000)");
+  expect(report.failed, report.failed.join("\n")).toEqual([]);
+  expect(report.warnings).toEqual([]);
+  expect(report.rows).toBeGreaterThan(20);
+  expect(report.cases).toBeGreaterThan(5 * report.rows);
+  noteWebgpuRun(`${report.cases} cases of ${report.rows} variants`, report.adapter);
+});
+
 test("the kernels of the presets compile without a warning", async () => {
   const presets = '["Nano", "Tiny", "Small", "Medium"]';
   const report = await json(`await preset_warnings(${presets})`);

@@ -9,3 +9,8 @@
 fn linear_index(gid: vec3<u32>) -> u32 {
   return gid.y * (GRID_X * WG) + gid.x;
 }
+
+// The number of a workgroup in such a dispatch; the same for all its threads.
+fn linear_group(wid: vec3<u32>) -> u32 {
+  return wid.y * GRID_X + wid.x;
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tabgrad.backends.row_variants import ROW_VARIANTS
 from tabgrad.backends.variant import (
     BASE,
     LEAST_WORKGROUP_BYTES,
@@ -28,8 +29,8 @@ def _base(
     return Variant(BASE, op, op, threads, libs=("grid", *libs))
 
 
-def _single(op: str) -> Variant:
-    return Variant(BASE, op, op, lambda _: 1, constants={"WG": 1})
+def _single(op: str, *libs: str) -> Variant:
+    return Variant(BASE, op, op, lambda _: 1, {"WG": 1}, libs=("grid", *libs))
 
 
 def _tiled(op: str) -> Variant:
@@ -44,7 +45,7 @@ def _tiles(consts: Consts) -> int:
 VARIANTS: tuple[Variant, ...] = (
     _base("batch_fwd", product_of("R")),
     _single("step_advance"),
-    _base("embed_fwd", product_of("R", "C")),
+    _base("embed_fwd", product_of("R", "C"), ("elem1",)),
     _base("embed_bwd", product_of("C")),
     _base("layernorm_fwd", product_of("R")),
     _base("layernorm_bwd_x", product_of("R")),
@@ -58,14 +59,15 @@ VARIANTS: tuple[Variant, ...] = (
     _base("attention_bwd", product_of("R", "H"), ("quad",)),
     _base("gelu_fwd", product_of("R", "F"), ("erfc",)),
     _base("gelu_bwd", product_of("R", "F"), ("erfc",)),
-    _base("residual_fwd", product_of("R", "C")),
-    _base("residual_bwd", product_of("R", "C")),
+    _base("residual_fwd", product_of("R", "C"), ("elem1",)),
+    _base("residual_bwd", product_of("R", "C"), ("elem1",)),
     _base("xent_fwd", product_of("R")),
-    _base("xent_bwd", product_of("R", "V")),
+    _base("xent_bwd", product_of("R", "V"), ("elem1",)),
     _single("loss_mean"),
     _base("sqnorm_fwd", product_of("P")),
-    _single("clip_scale"),
-    _base("adamw_update", product_of("N")),
+    _single("clip_scale", "clipping"),
+    _base("adamw_update", product_of("N"), ("elem1",)),
+    *ROW_VARIANTS,
 )
 
 

@@ -39,6 +39,7 @@ def _matmuls() -> Iterable[Consts]:
 def _rows(letter: str) -> Iterable[Consts]:
     yield from ({"R": r, letter: c} for r in (1, 5, 65) for c in (1, 2, 13, 48, 130))
     yield {"R": 257, letter: 96}
+    yield {"R": 3, letter: 1284}  # more than a thread of a workgroup holds at once
 
 
 def _tall_rows(letter: str) -> Iterable[Consts]:
@@ -74,6 +75,12 @@ def _sqnorm() -> Iterable[Consts]:
     for n in (*LONG_EDGES, 5000):
         yield {"N": n, "P": 1024}
     yield {"N": 100, "P": 7}
+    yield {"N": 5000, "P": 8}
+
+
+def _columns() -> Iterable[Consts]:
+    yield from ({"M": m, "N": n} for m in (1, 65) for n in LONG_EDGES)
+    yield {"M": 257, "N": 36}
 
 
 def _clip() -> Iterable[Consts]:
@@ -102,7 +109,7 @@ _CASES: dict[str, Callable[[], Iterable[Consts]]] = {
     "matmul_nt": _matmuls,
     "matmul_tn": _matmuls,
     "linear_fwd": _matmuls,
-    "bias_bwd": lambda: ({"M": m, "N": n} for m in (1, 65) for n in LONG_EDGES),
+    "bias_bwd": _columns,
     "attention_fwd": _attention,
     "attention_bwd": _attention,
     "gelu_fwd": lambda: _rows("F"),

@@ -1,0 +1,177 @@
+"""Fast kernels of the ops that are no products: rows, columns, sums and elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tabgrad.backends.variant import WORKGROUP, Consts, Variant, product_of
+
+WG = 256  # threads; the most that every device has
+MAX_HELD = 8  # elements of a row that a thread keeps in registers
+ELEMENT_BYTES = 4
+WIDTHS = {"elem1": 1, "elem4": 4}
+_RADIX = {16: 4, 32: 8, 64: 8, 128: 16, 256: 16}  # lanes -> partial results
+
+
+def quads(op: str, *letters: str, lib: str = "elem4", whole: str = "") -> Variant:
+    """Return the row of an op on elements that does four numbers a thread.
+
+    Args:
+        op: key of `OPS`.
+        letters: axes of the elements.
+        lib: file of `wgsl/lib/`; with elem4 the kernel is the base one's file.
+        whole: letter of an axis that must be a multiple of four; if "", the product
+            of all need be.
+    """
+    count = product_of(*letters)
+    fitting = product_of(whole) if whole else count
+    return Variant(
+        "quads",
+        op,
+        op if lib == "elem4" else f"rows/{op}",
+        lambda consts: count(consts) // 4,
+        libs=("grid", lib),
+        fits=lambda consts: fitting(consts) % 4 == 0,
+    )
+
+
+def _lanes(lanes: int, threads: int) -> dict[str, int]:
+    return {"WG": threads, "LANES": lanes, "RADIX": _RADIX[lanes]}
+
+
+def row(
+    op: str,
+    axis: str,
+    elem: str,
+    lanes: int,
+    *,
+    libs: tuple[str, ...] = (),
+    max_held: int = MAX_HELD,
+) -> Variant:
+    """Return a row of the table where some lanes share each row of an array.
+
+    Args:
+        op: key of `OPS`; its rows are R.
+        axis: letter of the row's length.
+        elem: `elem1` or `elem4`.
+        lanes: threads of a row.
+        libs: more files of `wgsl/lib/`.
+        max_held: most elements that a thread keeps.
+    """
+    width = WIDTHS[elem]
+
+    def fits(consts: Consts) -> bool:
+        length = int(consts[axis])
+        return length % width == 0 and length <= width * lanes * max_held
+
+    wg = max(lanes, WORKGROUP)
+    return Variant(
+        f"{elem}_lanes{lanes}",
+        op,
+        f"rows/{op}",
+        lambda consts: int(consts["R"]) * lanes,
+        _lanes(lanes, wg),
+        libs=("grid", elem, *libs, "lanes"),
+        fits=fits,
+        workgroup_bytes=lambda _: 2 * ELEMENT_BYTES * wg,
+    )
+
+
+def strip(
+    op: str,
+    axis: str,
+    elem: str,
+    n_columns: int,
+    *,
+    whole: tuple[str, ...] = (),
+    threads: Callable[[int, Consts], int] = lambda n_strips, _: n_strips * WG,
+) -> Variant:
+    """Return a row of the table where a workgroup owns a strip of columns.
+
+    Args:
+        op: key of `OPS`.
+        axis: letter of the columns.
+        elem: `elem1` or `elem4`.
+        n_columns: of elements, in a strip.
+        whole: letters of other axes that must be whole elements.
+        threads: strips, sizes -> threads that have work.
+    """
+    width = WIDTHS[elem]
+
+    def fits(consts: Consts) -> bool:
+        return all(int(consts[letter]) % width == 0 for letter in (axis, *whole))
+
+    def count(consts: Consts) -> int:
+        return threads(-(-int(consts[axis]) // (width * n_columns)), consts)
+
+    return Variant(
+        f"{elem}_strip{n_columns}",
+        op,
+        f"rows/{op}",
+        count,
+        {**_lanes(WG // n_columns, WG), "STRIP": n_columns},
+        libs=("grid", elem, "lanes"),
+        fits=fits,
+        workgroup_bytes=lambda _: 2 * width * ELEMENT_BYTES * WG,
+    )
+
+
+def _embed_bwd(elem: str, n_columns: int) -> Variant:
+    def threads(n_strips: int, consts: Consts) -> int:
+        elements = int(consts["T"]) * int(consts["C"]) // WIDTHS[elem]
+        return int(consts["V"]) * n_strips * WG + elements
+
+    return strip("embed_bwd", "C", elem, n_columns, threads=threads)
+
+
+def single(op: str, *libs: str) -> Variant:
+    """Return the row of an op that one workgroup does."""
+    constants = _lanes(WG, WG)
+    libs = ("grid", *libs, "lanes")
+    return Variant(
+        "workgroup",
+        op,
+        f"rows/{op}",
+        lambda _: WG,
+        constants,
+        libs=libs,
+        workgroup_bytes=lambda _: ELEMENT_BYTES * WG,
+    )
+
+
+_ANY = 1 << 30  # the kernel keeps no row
+
+ROW_VARIANTS: tuple[Variant, ...] = (
+    quads("embed_fwd", "R", "C", whole="C"),
+    _embed_bwd("elem4", 8),
+    _embed_bwd("elem1", 8),
+    row("layernorm_fwd", "C", "elem4", 16),
+    row("layernorm_fwd", "C", "elem4", 64),
+    row("layernorm_fwd", "C", "elem4", 256),
+    row("layernorm_fwd", "C", "elem1", 64),
+    row("layernorm_bwd_x", "C", "elem4", 16),
+    row("layernorm_bwd_x", "C", "elem4", 64),
+    row("layernorm_bwd_x", "C", "elem4", 256),
+    row("layernorm_bwd_x", "C", "elem1", 64),
+    strip("layernorm_bwd_wb", "C", "elem4", 2),
+    strip("layernorm_bwd_wb", "C", "elem4", 8),
+    strip("layernorm_bwd_wb", "C", "elem1", 8),
+    strip("bias_bwd", "N", "elem4", 2),
+    strip("bias_bwd", "N", "elem4", 8),
+    strip("bias_bwd", "N", "elem1", 8),
+    quads("gelu_fwd", "R", "F", lib="erfc"),
+    quads("gelu_bwd", "R", "F", lib="erfc"),
+    quads("residual_fwd", "R", "C"),
+    quads("residual_bwd", "R", "C"),
+    row("xent_fwd", "V", "elem4", 64, libs=("exps",), max_held=_ANY),
+    row("xent_fwd", "V", "elem4", 256, libs=("exps",), max_held=_ANY),
+    row("xent_fwd", "V", "elem1", 64, libs=("exps",), max_held=_ANY),
+    row("xent_fwd", "V", "elem1", 256, libs=("exps",), max_held=_ANY),
+    quads("xent_bwd", "R", "V", whole="V"),
+    single("loss_mean"),
+    strip("sqnorm_fwd", "P", "elem4", 2, whole=("N",)),
+    strip("sqnorm_fwd", "P", "elem4", 8, whole=("N",)),
+    strip("sqnorm_fwd", "P", "elem1", 8),
+    single("clip_scale", "clipping"),
+    quads("adamw_update", "N"),
+)
