@@ -13,6 +13,7 @@ const ROW_NUMBERS = 4; // of a transfer table: buffer, its byte, byte of the pac
 const GROUP_STEPS = 8; // steps that share one error scope and one fence
 const MAX_FENCES = 2; // groups on the queue before the next one waits
 const MIN_STAGING_BYTES = 4096;
+const LOST_REASON_MS = 1000;
 const MAX_KEPT_STAGING = 4; // free staging buffers that are kept for later runs
 const WAIT_FOR_WRITES_BYTES = 1 << 20; // larger writes wait for the queue: it buffers them
 
@@ -393,6 +394,9 @@ export class WebgpuPlayer {
       throw this.#fail(await this.#diagnose(job, error));
     }
     if (ready.status === "rejected") {
+      // a device that is lost rejects this first and says why a moment later
+      const wait = new Promise((resolve) => setTimeout(resolve, LOST_REASON_MS));
+      await Promise.race([this.#device.lost, wait]);
       throw this.#fail(`results could not be read: ${words(ready.reason)}`);
     }
     if (!staging) {
