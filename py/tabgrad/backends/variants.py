@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tabgrad.backends.flash_variants import FLASH_VARIANTS
 from tabgrad.backends.row_variants import ROW_VARIANTS
 from tabgrad.backends.variant import (
     BASE,
@@ -68,6 +69,7 @@ VARIANTS: tuple[Variant, ...] = (
     _single("clip_scale", "clipping"),
     _base("adamw_update", product_of("N"), ("elem1",)),
     *ROW_VARIANTS,
+    *FLASH_VARIANTS,
 )
 
 

@@ -51,6 +51,7 @@ def _tall_rows(letter: str) -> Iterable[Consts]:
 def _attention() -> Iterable[Consts]:
     shapes = [(1, 1, 1, 1), (2, 3, 8, 4), (3, 2, 13, 5), (1, 1, 33, 16)]
     shapes += [(2, 2, 17, 32), (1, 2, 9, 64), (1, 1, 5, 128), (2, 8, 64, 8)]
+    shapes += [(1, 2, 31, 12), (1, 1, 32, 16), (2, 2, 65, 32), (1, 1, 97, 64)]
     for batch, heads, time, depth in shapes:
         yield {"R": batch * time, "C": heads * depth, "H": heads, "T": time}
 

@@ -1,0 +1,57 @@
+"""Attention by tiles that never leave the workgroup."""
+
+from __future__ import annotations
+
+from tabgrad.backends.variant import Consts, Variant
+
+ELEMENT_BYTES = 4
+QUAD_BYTES = 16
+MOST_BYTES = 49_152  # of workgroup memory, on the devices of today
+
+
+def _flash(op: str, own: int, other: int) -> Variant:
+    """Return the row of the table for tiles of `own` against `other` rows."""
+    is_bwd = op == "attention_bwd"
+    threads = own * other // 16
+
+    def count(consts: Consts) -> int:
+        windows = int(consts["R"]) // int(consts["T"])
+        tiles = -(-int(consts["T"]) // own)
+        return windows * int(consts["H"]) * tiles * threads * (2 if is_bwd else 1)
+
+    def n_bytes(consts: Consts) -> int:
+        depth_quads = int(consts["C"]) // int(consts["H"]) // 4
+        own_parts, score_parts = (2, 2) if is_bwd else (1, 1)
+        rows = own_parts * own + 2 * other
+        quads = rows * (depth_quads + 1) + score_parts * own * (other // 4 + 1)
+        rest = 2 * ELEMENT_BYTES * max(own, other) if is_bwd else QUAD_BYTES * threads
+        return QUAD_BYTES * quads + rest
+
+    def fits(consts: Consts) -> bool:
+        depth = int(consts["C"]) // int(consts["H"])
+        return depth % 4 == 0 and n_bytes(consts) <= MOST_BYTES
+
+    return Variant(
+        f"flash{own}x{other}",
+        op,
+        f"attention/{op}",
+        count,
+        {"WG": threads, "OWN": own, "OTHER": other},
+        libs=("grid", "elem4", "flash", *(("walk",) if is_bwd else ())),
+        fits=fits,
+        workgroup_bytes=n_bytes,
+    )
+
+
+FLASH_VARIANTS: tuple[Variant, ...] = (
+    _flash("attention_fwd", 16, 16),
+    _flash("attention_fwd", 32, 16),
+    _flash("attention_fwd", 32, 32),
+    _flash("attention_fwd", 32, 64),
+    _flash("attention_fwd", 64, 32),
+    _flash("attention_fwd", 64, 64),
+    _flash("attention_bwd", 16, 16),
+    _flash("attention_bwd", 32, 16),
+    _flash("attention_bwd", 32, 32),
+    _flash("attention_bwd", 64, 32),
+)
