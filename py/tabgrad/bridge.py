@@ -14,11 +14,15 @@ from js import Object, Uint8Array
 from numpy.typing import NDArray
 from pyodide.ffi import JsException, to_js
 
+from tabgrad.backends.choice import BaseRows, Chooser, ForcedRows
+from tabgrad.backends.tuner import Tuner
+from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.wasm import WasmBackend
 from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.backends.webgpu_host import JsObject, js_message
 from tabgrad.bridge_backends import Found, NumpyOpener, Opener
 from tabgrad.bridge_engine import Engine
+from tabgrad.bridge_kernels import AUTO, Kernels
 from tabgrad.errors import BackendError
 from tabgrad.tensors import Array
 
@@ -28,11 +32,17 @@ _PROBE_BYTES = 4096
 class Page(Protocol):
     """What the worker gives: a JavaScript object."""
 
+    build: str
+    kernelStore: JsObject  # noqa: N815 - KernelStore of site/js/kernel_store.js
+
     def emit(self, event: str) -> None:
         """Take an event as JSON."""
 
     def breathe(self) -> Awaitable[JsObject]:
         """Return a promise that waits until messages of the page are through."""
+
+    def browserName(self) -> Awaitable[str]:  # noqa: N802 - JavaScript's name
+        """Return the browser and its version."""
 
     def openGpu(self) -> Awaitable[JsObject]:  # noqa: N802 - JavaScript's name
         """Return a device with its player, or why there is none."""
@@ -45,8 +55,9 @@ class Page(Protocol):
 
 def start(page: Page) -> Engine:
     """Return the engine of a worker."""
+    webgpu = _WebgpuOpener(page)
     openers: dict[str, Opener] = {
-        "webgpu": _WebgpuOpener(page),
+        "webgpu": webgpu,
         "wasm": _WasmOpener(page),
         "numpy": NumpyOpener(),
     }
@@ -54,7 +65,7 @@ def start(page: Page) -> Engine:
     async def breathe() -> None:
         await page.breathe()
 
-    return Engine(page.emit, openers, JsException, breathe)
+    return Engine(page.emit, openers, JsException, breathe, webgpu)
 
 
 def _bytes_to_js(values: NDArray[Any]) -> JsObject:
@@ -75,6 +86,8 @@ class _GpuHost:
         self.features: frozenset[str] = frozenset(str(name) for name in opened.features)
         self.device = opened.device
         self.player = opened.player
+        room = int(self.device.limits.maxComputeWorkgroupStorageSize)
+        self.kernel_limits = (self.features, room)
 
     def to_js(self, value: object) -> JsObject:
         return to_js(value, dict_converter=Object.fromEntries)
@@ -92,20 +105,56 @@ class _WebgpuOpener:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._gpu: _GpuHost | None = None
+        self._tuner: Tuner | None = None
+        self._why_not_tuned = "no GPU was opened"
 
     async def probe(self) -> Found:
         opened = await self._page.openGpu()
         if not opened.ok:
             raise BackendError(str(opened.reason))
-        self._gpu = _GpuHost(opened)
-        return Found(self._gpu.adapter_name, bool(opened.isSoftware))
+        self._gpu = gpu = _GpuHost(opened)
+        found = Found(gpu.adapter_name, bool(opened.isSoftware))
+        self._tuner, self._why_not_tuned = None, ""
+        if found.is_software:
+            self._why_not_tuned = (
+                f"{found.adapter} is a software adapter: it takes the base kernels"
+            )
+        else:
+            browser = await self._page.browserName()
+            identity = f"{gpu.adapter_name} | {browser} | {self._page.build}"
+            store = self._page.kernelStore
+            self._tuner = Tuner(GpuBench(gpu), store, identity, gpu.kernel_limits)
+        return found
 
-    async def open(self) -> WebgpuBackend:
+    async def open(self, kernels: Kernels) -> WebgpuBackend:
         if self._gpu is None or self._gpu.player.failure:
             await self.probe()
         if self._gpu is None:
             raise BackendError("WebGPU: no device was opened")
-        return WebgpuBackend(self._gpu)
+        return WebgpuBackend(self._gpu, self._chooser(self._gpu, kernels))
+
+    def _chooser(self, gpu: _GpuHost, kernels: Kernels) -> Chooser:
+        if not isinstance(kernels, str):
+            return ForcedRows(kernels, *gpu.kernel_limits)
+        return (self._tuner if kernels == AUTO else None) or BaseRows()
+
+    async def report(self) -> dict[str, Any]:
+        tuner = self._tuner
+        return {
+            "why": self._why_not_tuned,
+            "holds_for": tuner.identity if tuner else "",
+            "seconds": tuner.seconds if tuner else 0.0,
+            "rows": await tuner.table() if tuner else [],
+            "not_kept": str(self._page.kernelStore.refusal) if tuner else "",
+        }
+
+    def skip(self) -> None:
+        if self._tuner:
+            self._tuner.skip()
+
+    async def forget(self) -> None:
+        if self._tuner:
+            await self._tuner.forget()
 
 
 class _WasmInstance:
@@ -153,7 +202,7 @@ class _WasmOpener:
         engine.free()
         return Found(engine.adapter, threads=engine.threads)
 
-    async def open(self) -> WasmBackend:
+    async def open(self, kernels: Kernels) -> WasmBackend:
         return WasmBackend(_WasmHost(self))
 
     async def open_instance(self, arena_bytes: int, thread_bytes: int) -> _WasmInstance:

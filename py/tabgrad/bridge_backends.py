@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from tabgrad.backends.base import Backend
 from tabgrad.backends.numpy import NumpyBackend
 from tabgrad.backends.selftest import Deviation, check_case
+from tabgrad.bridge_kernels import AUTO, Kernels
 from tabgrad.errors import BackendError
 from tabgrad.ops import OPS, Const, Op
 from tabgrad.ops.cases import case_call, op_cases
@@ -44,8 +45,8 @@ class Opener(Protocol):
             BackendError: the browser cannot; the message says why and what to do.
         """
 
-    async def open(self) -> Backend:
-        """Return a fresh backend."""
+    async def open(self, kernels: Kernels) -> Backend:
+        """Return a fresh backend; WebGPU's takes the kernels asked for."""
 
 
 class NumpyOpener:
@@ -55,7 +56,7 @@ class NumpyOpener:
         """Return numpy's version."""
         return Found(NumpyBackend().adapter)
 
-    async def open(self) -> Backend:
+    async def open(self, kernels: Kernels) -> Backend:
         """Return a fresh numpy backend."""
         return NumpyBackend()
 
@@ -144,20 +145,21 @@ class Backends:
                     f"({self.found[name].adapter}), slower than the CPU engine."
                 )
 
-    async def open(self, wanted: str) -> Opened:
+    async def open(self, wanted: str, kernels: Kernels = AUTO) -> Opened:
         """Return a fresh backend, self-tested before its first use.
 
         `auto` goes on to the next one when the best fails its test; `why` says so.
 
         Raises:
             BackendError: it cannot start or fails its self-test; it is then out.
+            ConfigError: there are no such kernels.
         """
         while True:
             name, why = self.choose(wanted)
             try:
                 if name not in self._tested:
                     await self._self_test(name)
-                backend = await self._openers[name].open()
+                backend = await self._openers[name].open(kernels)
             except BackendError:
                 if wanted != "auto" or name not in self.refused:
                     raise
@@ -174,7 +176,7 @@ class Backends:
         self._tested.add(name)
 
     async def _hold_to_references(self, name: str) -> None:
-        backend = await self._openers[name].open()
+        backend = await self._openers[name].open("base")
         try:
             for deviation in await run_cases(backend, list(OPS), every=False):
                 if not deviation.passes:
@@ -189,7 +191,7 @@ class Backends:
         self, name: str, ops: Sequence[str], *, every: bool
     ) -> list[Deviation]:
         """Return the deviations of ops on a backend, for diagnostics and tests."""
-        backend = await self._openers[self.choose(name)[0]].open()
+        backend = await self._openers[self.choose(name)[0]].open("base")
         try:
             return await run_cases(backend, ops or list(OPS), every=every)
         finally:

@@ -7,13 +7,14 @@ from typing import Any
 
 from tabgrad.backends.base import no_progress
 from tabgrad.bridge_backends import Backends, Opened
+from tabgrad.bridge_kernels import Kernels, parse_kernels
 from tabgrad.bridge_requests import RUN_KEYS, RunRequest
 from tabgrad.bridge_runs import start_trainer
 from tabgrad.errors import BackendError, BusyError, ConfigError, PlanError
 from tabgrad.train.metrics import StepTimes
 from tabgrad.train.trainer import Breathe, Event, StepsDone, Trainer
 
-BENCHMARK_KEYS = (*RUN_KEYS, "n_steps", "backends")
+BENCHMARK_KEYS = (*RUN_KEYS, "n_steps", "backends", "kernels")
 DEFAULT_STEPS = 20
 MAX_STEPS = 10_000
 GROUPS = 10  # timed apart, for the spread; within one, steps follow without a pause
@@ -51,26 +52,30 @@ class Benchmark:
         """Return a row for each backend, or why it has none.
 
         Raises:
-            ConfigError: `n_steps` is not a whole number in range.
+            ConfigError: `n_steps` is not a whole number in range, or `kernels` no
+                choice of them.
         """
         n_steps = request.get("n_steps") or DEFAULT_STEPS
         if not isinstance(n_steps, int) or not 1 <= n_steps <= MAX_STEPS:
             raise ConfigError(f"n_steps: got {n_steps!r}, wanted 1 to {MAX_STEPS}")
         config = run.config.replace(steps=1 + n_steps, eval_every=0)
         wanted = RunRequest(config, run.corpus_name, run.encoded, run.split)
+        kernels = parse_kernels(request.get("kernels"))
         names = request.get("backends") or list(self._backends.found)
         rows = []
         for name in names:
             if self._is_stopped:
                 break
-            row = await self._row(name, wanted)
+            row = await self._row(name, wanted, kernels)
             self._emit({"type": "benchmarked", "row": row})
             rows.append(row)
         return rows
 
-    async def _row(self, name: str, run: RunRequest) -> dict[str, Any]:
+    async def _row(
+        self, name: str, run: RunRequest, kernels: Kernels
+    ) -> dict[str, Any]:
         try:
-            opened = await self._backends.open(name)
+            opened = await self._backends.open(name, kernels)
         except BackendError as error:
             return {"backend": name, "error": str(error)}
         found = self._backends.found[opened.name]

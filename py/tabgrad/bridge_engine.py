@@ -10,6 +10,7 @@ from typing import Any
 
 from tabgrad.bridge_backends import Backends, Opener
 from tabgrad.bridge_benchmark import BENCHMARK_KEYS, Benchmark
+from tabgrad.bridge_kernels import Tuning
 from tabgrad.bridge_requests import (
     BACKENDS,
     RUN_KEYS,
@@ -25,7 +26,7 @@ from tabgrad.plan import Plan
 from tabgrad.train.trainer import Breathe
 
 BUG_CODE = "TAB-BUG"
-TRAIN_KEYS = (*RUN_KEYS, "backend", "pause_after")
+TRAIN_KEYS = (*RUN_KEYS, "backend", "kernels", "pause_after")
 
 Request = dict[str, Any]
 
@@ -39,6 +40,7 @@ class Engine:
         openers: Mapping[str, Opener],
         browser_error: type[Exception],
         breathe: Breathe,
+        tuning: Tuning,
     ) -> None:
         """Make an engine.
 
@@ -47,10 +49,12 @@ class Engine:
             openers: the backends by name, the best first.
             browser_error: what JavaScript's errors arrive as.
             breathe: lets messages of the page through.
+            tuning: of WebGPU's kernels.
         """
         self._send = send
         self._browser_error = browser_error
         self._breathe = breathe
+        self._tuning = tuning
         self._corpora = Corpora()
         self._backends = Backends(openers)
         self._runs = Runs(self._corpora, self._backends, self._emit, breathe)
@@ -83,6 +87,9 @@ class Engine:
             "logits": runs.logits,
             "benchmark": self._run_benchmark,
             "self_test": self._self_test,
+            "kernels": self._kernels,
+            "skip_tuning": self._skip_tuning,
+            "forget_kernels": self._forget_kernels,
             "free": self._free,
         }
 
@@ -127,7 +134,17 @@ class Engine:
         self._refuse_during_benchmark()
         return await self._runs.train(request)
 
+    async def _kernels(self, request: Request) -> Request:
+        return await self._tuning.report()
+
+    async def _skip_tuning(self, request: Request) -> None:
+        self._tuning.skip()
+
+    async def _forget_kernels(self, request: Request) -> None:
+        await self._tuning.forget()
+
     async def _stop(self, request: Request) -> None:
+        self._tuning.skip()
         if self._benchmark:
             self._benchmark.stop()
         await self._runs.stop_sample(request)

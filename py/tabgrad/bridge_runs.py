@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tabgrad.backends.base import Progress, no_progress
 from tabgrad.bridge_backends import Backends, Opened
+from tabgrad.bridge_kernels import AUTO, Kernels, parse_kernels
 from tabgrad.bridge_requests import (
     RUN_KEYS,
     Corpora,
@@ -69,7 +70,9 @@ class Runs:
         """Train a new model to its end, or until `stop`; return curves and times."""
         self.refuse_while_active("start a run")
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
-        run = await self._prepare(wanted, str(request.get("backend") or "auto"))
+        backend = str(request.get("backend") or "auto")
+        kernels = parse_kernels(request.get("kernels"))
+        run = await self._prepare(wanted, backend, kernels)
         run.is_active = True
         try:
             if self._pause_wanted:
@@ -92,14 +95,16 @@ class Runs:
             "is_stopped": run.session.is_stopped or self._stop_wanted,
         }
 
-    async def _prepare(self, wanted: Mapping[str, Any], backend: str) -> Run:
+    async def _prepare(
+        self, wanted: Mapping[str, Any], backend: str, kernels: Kernels = AUTO
+    ) -> Run:
         request = parse_run(wanted, self._corpora)
         self._is_preparing = True
         self._stop_wanted = self._pause_wanted = False
         self._progress("backend", 0, 1)
         try:
             self.free()
-            opened = await self._backends.open(backend)
+            opened = await self._backends.open(backend, kernels)
             trainer = self._trainer(request, opened)
             run = Run(request, opened, trainer, Session(trainer))
             try:

@@ -2,7 +2,7 @@
 // docs/automation.md describes it.
 
 /** @import { CorpusRequest } from "./engine.js" */
-/** @import { BenchmarkRow, Facts } from "./protocol.js" */
+/** @import { BenchmarkRow, Facts, KernelReport } from "./protocol.js" */
 /** @import { Store } from "./store.js" */
 
 import { Engine } from "./engine.js";
@@ -10,7 +10,8 @@ import { Engine } from "./engine.js";
 /**
  * @typedef {{
  *   preset?: string, config?: Record<string, any>, steps?: number, seed?: number,
- *   eval_every?: number, corpus?: CorpusRequest, tokenizer?: string, backend?: string
+ *   eval_every?: number, corpus?: CorpusRequest, tokenizer?: string, backend?: string,
+ *   kernels?: "auto" | "base" | Record<string, string>
  * }} RunRequest
  *
  * @typedef {{
@@ -206,12 +207,35 @@ export class Api {
   }
 
   /**
+   * How WebGPU's kernels were tuned on this device.
+   *
+   * @returns {Promise<KernelReport>}
+   */
+  async kernels() {
+    return this.#engine.call("kernels");
+  }
+
+  /** End the tuning under way: what is left takes the base kernels this time. */
+  async skipTuning() {
+    await this.#engine.call("skip_tuning");
+  }
+
+  /** Forget what was tuned, so that the next run tunes anew. */
+  async forgetKernels() {
+    await this.#engine.call("forget_kernels");
+  }
+
+  /**
    * The validator's messages by field, and the plan where there are none.
    *
    * @param {RunRequest} request
    */
   async validate(request) {
-    const { backend: _, ...wanted } = await this.#engine.withCorpusId(request);
+    const {
+      backend: _,
+      kernels: __,
+      ...wanted
+    } = await this.#engine.withCorpusId(request);
     return this.#engine.call("validate", wanted);
   }
 }

@@ -8,7 +8,7 @@
 /**
  * @typedef {"describe" | "add_corpus" | "validate" | "plan" | "train" | "pause"
  *   | "resume" | "stop" | "sample" | "stop_sample" | "logits" | "benchmark"
- *   | "self_test" | "free"} Method
+ *   | "self_test" | "kernels" | "skip_tuning" | "forget_kernels" | "free"} Method
  *
  * @typedef {{type: "call", id: number, method: Method, request: object}} Call
  *
@@ -38,6 +38,15 @@
  *   first_step_ms?: number | null, ms_per_step?: Quantiles, tokens_per_s?: number | null,
  *   n_steps?: number, is_stopped?: boolean
  * }} BenchmarkRow
+ *
+ * @typedef {{
+ *   op: string, sizes: string, row: string, ms: Record<string, number>,
+ *   refused: Record<string, string>
+ * }} TunedCall  the row that is used, each right row's time, and why others are not used
+ *
+ * @typedef {{
+ *   why: string, holds_for: string, seconds: number, rows: TunedCall[], not_kept: string
+ * }} KernelReport  `why` nothing is tuned, and why results are `not_kept`, or ""
  *
  * @typedef {{type: "files", bytes: Record<string, number>}} Files  what will be loaded
  * @typedef {{type: "loading", file: string, done: number, total: number}} Loading  a file
@@ -99,6 +108,9 @@ const METHODS = new Set([
   "logits",
   "benchmark",
   "self_test",
+  "kernels",
+  "skip_tuning",
+  "forget_kernels",
   "free",
 ]);
 

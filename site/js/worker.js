@@ -13,6 +13,7 @@ import {
   readBuild,
 } from "./assets.js";
 import { openGpu } from "./gpu.js";
+import { browserName, KernelStore } from "./kernel_store.js";
 import { Outbox } from "./outbox.js";
 import { openWasm } from "./players/wasm.js";
 import { hasMemory64 } from "./players/wasm_memory.js";
@@ -152,6 +153,9 @@ async function startEngine(pyodide, build, text) {
     emit: (event) => outbox.add(/** @type {EngineEvent} */ (JSON.parse(event))),
     breathe: letMessagesThrough,
     openGpu: openGpuWithPlayer,
+    build: build.build,
+    browserName,
+    kernelStore: new KernelStore(),
     /**
      * @param {number} arenaBytes
      * @param {number} threadBytes

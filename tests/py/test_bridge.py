@@ -333,6 +333,21 @@ def test_the_benchmark_times_every_backend_after_its_first_step(bridge):
     assert [e["row"] for e in host.of("benchmarked")] == rows
 
 
+def test_kernels_without_a_gpu_say_why_and_take_no_rows(bridge):
+    async def story(tab):
+        await tab.value("skip_tuning")
+        await tab.value("forget_kernels")
+        wanted = {"preset": "Nano", "steps": 1, "backend": "numpy"}
+        fault = await tab.fault("train", **wanted, kernels=3)
+        await tab.value("train", **wanted, kernels={"gelu_fwd": "base"})
+        return fault, await tab.value("kernels")
+
+    fault, report = in_tab(bridge, story)
+    assert "kernels: got 3, wanted auto, base or an object" in fault["message"]
+    assert report["why"] == "no GPU was opened"
+    assert report["rows"] == []
+
+
 def test_the_self_test_holds_every_op_to_its_reference(bridge):
     async def story(tab):
         return await tab.value("self_test", backend="numpy")

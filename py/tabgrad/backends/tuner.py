@@ -1,0 +1,252 @@
+"""Chooses kernels by timing them on the device, once for each device, and remembers.
+
+For each distinct call of a plan every row that can do it is held to the base row at
+that very shape, then timed. A row that fails or deviates is reported and never used.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any, Protocol
+
+from tabgrad.backends.base import Progress
+from tabgrad.backends.choice import Pick, call_key
+from tabgrad.backends.selftest import deviation
+from tabgrad.backends.variant import BASE, Variant
+from tabgrad.backends.variants import base_variant, fitting_variants
+from tabgrad.errors import BackendError
+from tabgrad.ops import Call
+from tabgrad.plan import Plan
+from tabgrad.tensors import Array
+
+BUDGET_S = 20.0  # calls left after it keep the base row until the next run
+QUICK_MS, QUICK_PASSES = 0.4, 3  # a pass of the first look, and how many
+FINAL_MS, FINAL_PASSES, FINAL_ROUNDS = 1.5, 3, 2  # of the last, rows taking turns
+FINALIST = 1.25  # times the fastest of the first look
+MAX_REPEATS = 400  # in one pass
+LEAST_MS = 0.001  # shorter than any dispatch: keeps repeats finite
+ROUNDED_MS = 0.1  # browsers round the device's clock to about this
+
+
+class Bench(Protocol):
+    """Runs and times the rows of one call at a time."""
+
+    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+        """Compile rows, allocate and fill inputs; return row -> why it is refused."""
+
+    async def outputs(self, row: str) -> dict[str, Array]:
+        """Return what a row writes, from the same inputs each time."""
+
+    async def time_ms(self, row: str, repeats: int, passes: int) -> list[float]:
+        """Return milliseconds of each pass of `repeats` calls."""
+
+    def free(self) -> None:
+        """Give everything back."""
+
+
+class Store(Protocol):
+    """Keeps texts from one visit to the next."""
+
+    async def get(self, key: str) -> str | None:
+        """Return the text kept under a key."""
+
+    async def put(self, key: str, text: str) -> None:
+        """Keep a text under a key; an empty text forgets it."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """How the rows of a call did.
+
+    Args:
+        op: of the call.
+        sizes: its constants, as text.
+        row: the fastest, which is used.
+        ms: row -> milliseconds a call, of those that were right.
+        refused: row -> why it is not used.
+    """
+
+    op: str
+    sizes: str
+    row: str
+    ms: dict[str, float]
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+class Tuner:
+    """Chooses the rows of plans on one device."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        store: Store,
+        identity: str,
+        device: tuple[frozenset[str], int],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Make a tuner that has measured nothing.
+
+        Args:
+            bench: runs and times rows.
+            store: where results are kept.
+            identity: what they hold for: adapter, browser and build.
+            device: its features and its bytes of workgroup memory.
+            clock: seconds.
+        """
+        self._bench = bench
+        self._store = store
+        self.identity = identity
+        self._device = device
+        self._clock = clock
+        self._tuned: dict[str, Tuned] | None = None
+        self._keys: list[str] = []  # of the last plan
+        self._is_skipped = False
+        self.seconds = 0.0  # that the last plan's tuning took
+
+    async def choose(self, plan: Plan, progress: Progress) -> Pick:
+        """Tune what is not known yet, and return what gives the row of each call."""
+        tuned = await self._known()
+        calls = self._calls(plan)
+        self._keys = list(calls)
+        missing = {key: call for key, call in calls.items() if key not in tuned}
+        start = self._clock()
+        if missing:
+            await self._tune_all(missing, tuned, progress)
+        self.seconds = self._clock() - start
+        return self._pick
+
+    async def _tune_all(
+        self, missing: Mapping[str, Call], tuned: dict[str, Tuned], progress: Progress
+    ) -> None:
+        self._is_skipped = False
+        end = self._clock() + BUDGET_S
+        try:
+            for done, (key, call) in enumerate(missing.items()):
+                progress("tuning", done, len(missing))
+                if self._is_skipped or self._clock() > end:
+                    break
+                tuned[key] = await self._tune(call)
+        finally:
+            self._bench.free()
+            await self._save()
+        progress("tuning", len(missing), len(missing))
+
+    def skip(self) -> None:
+        """End the tuning under way: the calls left take their base rows this time."""
+        self._is_skipped = True
+
+    async def forget(self) -> None:
+        """Forget all results: the next plan is tuned anew."""
+        self._tuned = {}
+        await self._store.put(self.identity, "")
+
+    async def table(self) -> list[dict[str, Any]]:
+        """Return how the rows of the last plan's calls did, or all that are known."""
+        tuned = await self._known()
+        keys = [key for key in self._keys if key in tuned] or list(tuned)
+        return [asdict(tuned[key]) for key in keys]
+
+    def _pick(self, _: str, call: Call) -> Variant:
+        tuned = (self._tuned or {}).get(call_key(call))
+        rows = self._rows(call)
+        named = [row for row in rows if tuned and row.name == tuned.row]
+        return named[0] if named else base_variant(call.op.name)
+
+    def _rows(self, call: Call) -> list[Variant]:
+        return fitting_variants(call.op.name, call.consts, *self._device)
+
+    def _calls(self, plan: Plan) -> dict[str, Call]:
+        """Return the distinct calls with a choice, the costliest first."""
+        calls: dict[str, Call] = {}
+        cost: dict[str, float] = {}
+        for program, program_calls in plan.programs.items():
+            for call in program_calls:
+                key = call_key(call)
+                elements = sum(plan.tensors[t].size for t in call.args.values())
+                weight = 1.0 if program == "train" else 0.01
+                cost[key] = cost.get(key, 0) + weight * (call.flops + 8 * elements)
+                if key not in calls and len(self._rows(call)) > 1:
+                    calls[key] = call
+        return dict(sorted(calls.items(), key=lambda pair: -cost[pair[0]]))
+
+    async def _known(self) -> dict[str, Tuned]:
+        if self._tuned is None:
+            text = await self._store.get(self.identity)
+            rows: Mapping[str, Any] = json.loads(text) if text else {}
+            self._tuned = {key: Tuned(**row) for key, row in rows.items()}
+        return self._tuned
+
+    async def _save(self) -> None:
+        rows = {key: asdict(tuned) for key, tuned in (self._tuned or {}).items()}
+        await self._store.put(self.identity, json.dumps(rows))
+
+    async def _tune(self, call: Call) -> Tuned:
+        rows = self._rows(call)
+        refused = await self._bench.load(call, rows)
+        if BASE in refused:
+            raise BackendError(f"kernel {call.op.name}: {refused[BASE]}")
+        right = await self._right(call, [r.name for r in rows], refused)
+        ms = await self._times(right)
+        _, _, sizes = call_key(call).partition(" ")
+        return Tuned(call.op.name, sizes, min(ms, key=lambda r: ms[r]), ms, refused)
+
+    async def _right(
+        self, call: Call, names: list[str], refused: dict[str, str]
+    ) -> list[str]:
+        """Return the rows that do as the base row does; add the others to `refused`."""
+        wanted = await self._bench.outputs(BASE)
+        right = [BASE]
+        for name in names:
+            if name == BASE or name in refused:
+                continue
+            got = await self._bench.outputs(name)
+            found = [deviation(call, arg, got[arg], wanted[arg]) for arg in wanted]
+            wrong = [str(one) for one in found if not one.passes]
+            if wrong:
+                refused[name] = f"deviates from the base kernel: {wrong[0]}"
+            else:
+                right.append(name)
+        return right
+
+    async def _times(self, names: list[str]) -> dict[str, float]:
+        """Return milliseconds a call: all rows roughly, the fastest ones well."""
+        quick: dict[str, float] = {}
+        best = await self._rough(names[0])
+        for name in names:
+            quick[name] = await self._quick(name, best)
+            best = min(best, quick[name])
+        fast = [name for name in names if quick[name] <= FINALIST * best]
+        samples: dict[str, list[float]] = {name: [] for name in fast}
+        for _ in range(FINAL_ROUNDS):
+            for name in fast:
+                samples[name] += await self._sample(name, best, FINAL_MS, FINAL_PASSES)
+        return quick | {name: median(times) for name, times in samples.items()}
+
+    async def _rough(self, name: str) -> float:
+        """Return about the milliseconds of a call."""
+        repeats = 1
+        (ms,) = await self._bench.time_ms(name, repeats, 1)
+        if ms < ROUNDED_MS:
+            repeats = 16
+            (ms,) = await self._bench.time_ms(name, repeats, 1)
+        return ms / repeats
+
+    async def _quick(self, name: str, best_ms: float) -> float:
+        """Return about the milliseconds of a call; of one far faster, look again."""
+        ms = median(await self._sample(name, best_ms, QUICK_MS, QUICK_PASSES))
+        if ms < best_ms / 2:
+            ms = median(await self._sample(name, ms, QUICK_MS, QUICK_PASSES))
+        return ms
+
+    async def _sample(
+        self, name: str, call_ms: float, pass_ms: float, passes: int
+    ) -> list[float]:
+        """Return milliseconds a call of passes of about `pass_ms`."""
+        wanted = int(pass_ms / max(call_ms, LEAST_MS))
+        repeats = max(1, min(wanted, MAX_REPEATS))
+        times = await self._bench.time_ms(name, repeats, passes)
+        return [ms / repeats for ms in times]

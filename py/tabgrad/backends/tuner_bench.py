@@ -1,0 +1,109 @@
+"""Runs and times rows of the table of kernels on a GPU, for the tuner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tabgrad.backends.base import Progress, no_progress
+from tabgrad.backends.choice import Pick
+from tabgrad.backends.variant import Variant
+from tabgrad.backends.webgpu import WebgpuBackend
+from tabgrad.backends.webgpu_host import GpuHost
+from tabgrad.errors import BackendError
+from tabgrad.ops import Call, Const, Op
+from tabgrad.ops.cases import case_call, case_inputs
+from tabgrad.plan import Plan, single_call_plan
+from tabgrad.tensors import Array
+
+MAX_FLAT = 1 << 22  # elements of a flat argument: its time is linear beyond
+
+
+class _RowByProgram:
+    """Gives each program its own row, so that one plan compares them."""
+
+    def __init__(self) -> None:
+        self.rows: Mapping[str, Variant] = {}
+
+    async def choose(self, plan: Plan, progress: Progress) -> Pick:
+        return lambda program, _: self.rows[program]
+
+
+class GpuBench:
+    """One call at a time on a device of its own backend; see `tuner.Bench`."""
+
+    def __init__(self, host: GpuHost) -> None:
+        """Make a bench with nothing loaded."""
+        self._chooser = _RowByProgram()
+        self._backend = WebgpuBackend(host, self._chooser)
+        self._inputs: dict[str, Array] = {}
+        self._op: Op | None = None
+
+    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+        """Compile rows, allocate and fill inputs; return row -> why it is refused."""
+        consts = flat_limited(call.op, call.consts)
+        whole, tensors = case_call(call.op, consts, False)
+        plan = single_call_plan(replace(whole, adds=call.adds), tensors)
+        refused = await self._prepare(plan, rows)
+        self._op = call.op
+        self._inputs = case_inputs(call.op, consts)
+        for name, values in self._inputs.items():
+            await self._backend.write(name, values)
+        return refused
+
+    async def _prepare(self, plan: Plan, rows: Sequence[Variant]) -> dict[str, str]:
+        """Load the rows together, or those that load alone."""
+        try:
+            await self._load(plan, rows)
+        except BackendError as error:
+            if len(rows) == 1:
+                return {rows[0].name: str(error)}
+        else:
+            return {}
+        refused: dict[str, str] = {}
+        for row in rows:
+            refused |= await self._prepare(plan, [row])
+        right = [row for row in rows if row.name not in refused]
+        await self._load(plan, right)
+        return refused
+
+    async def _load(self, plan: Plan, rows: Sequence[Variant]) -> None:
+        self._chooser.rows = {row.name: row for row in rows}
+        (calls,) = plan.programs.values()
+        programs = {row.name: calls for row in rows}
+        await self._backend.prepare(replace(plan, programs=programs), no_progress)
+
+    async def outputs(self, row: str) -> dict[str, Array]:
+        """Return what a row writes, from the same inputs each time."""
+        if self._op is None:
+            raise BackendError("tuner: asked for outputs before a call was loaded")
+        names = [arg.name for arg in self._op.outputs]
+        writes = {name: self._inputs[name] for name in names}
+        return await self._backend.run(row, 1, writes, names)
+
+    async def time_ms(self, row: str, repeats: int, passes: int) -> list[float]:
+        """Return milliseconds of each pass of `repeats` calls."""
+        n_kernels = len(self._chooser.rows[row].passes)
+        return await self._backend.time_ms(row, range(n_kernels), repeats, passes)
+
+    def free(self) -> None:
+        """Give everything back."""
+        self._inputs = {}
+        self._backend.free()
+
+
+def flat_limited(op: Op, consts: Mapping[str, Const]) -> dict[str, Const]:
+    """Return a call's constants with its flat length, if it is one, cut to a limit.
+
+    Such a call (AdamW over all weights) may fill the device's memory; its time is
+    linear in the length, and so is the order of its rows.
+    """
+    lengths = {arg.axes[0][1] for arg in op.args if len(arg.axes) == 1}
+    out = dict(consts)
+    for letter in op.dims:
+        if letter in lengths and consts[letter] > MAX_FLAT:
+            out[letter] = MAX_FLAT
+            for attr in op.attrs:
+                if consts[attr] > MAX_FLAT:
+                    out[attr] = MAX_FLAT // 2
+    return out

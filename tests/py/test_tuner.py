@@ -1,0 +1,207 @@
+"""The tuner: takes the fastest row that is right, remembers it, and can be told no."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tabgrad.backends import tuner as tuner_module
+from tabgrad.backends.base import no_progress
+from tabgrad.backends.tuner import BUDGET_S, Tuner
+from tabgrad.backends.variant import BASE, Variant
+from tabgrad.backends.variants import base_variant
+from tabgrad.errors import BackendError
+from tabgrad.ops import Call
+from tabgrad.plan import Plan, build_plan
+from tabgrad.presets import preset
+from tabgrad.tensors import Array
+
+DEVICE = (frozenset({"timestamp-query"}), 1 << 14)
+
+
+def row(name: str, op: str = "gelu_fwd", **given: object) -> Variant:
+    return Variant(name, op, op, len, **given)
+
+
+ROWS = (
+    *(base_variant(op) for op in ("gelu_fwd", "gelu_bwd", "linear_fwd")),
+    row("fast"),
+    row("slow"),
+    row("wrong"),
+    row("broken"),
+    row("lanes", needs=frozenset({"subgroups"})),
+    row("large", fits=lambda c: c["R"] > 1 << 20),
+    row("fast", "linear_fwd"),
+)
+MS = {BASE: 0.02, "fast": 0.005, "slow": 0.3, "wrong": 0.001}
+
+
+class FakeBench:
+    """Rows with given times; its clock rounds as browsers do."""
+
+    def __init__(self) -> None:
+        self.loaded: list[Call] = []
+        self.timed: list[str] = []
+        self.ms = dict(MS)
+        self.seconds = 0.0
+        self.is_free = True
+
+    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+        self.loaded.append(call)
+        self.is_free = False
+        names = [r.name for r in rows]
+        return {"broken": "the GPU does not compile it"} if "broken" in names else {}
+
+    async def outputs(self, name: str) -> dict[str, Array]:
+        assert name != "broken"
+        call = self.loaded[-1]
+        off = 1e-2 if name == "wrong" else 1e-7
+        return {a.name: np.full(3, 1 + off, np.float32) for a in call.op.outputs}
+
+    async def time_ms(self, name: str, repeats: int, passes: int) -> list[float]:
+        assert name not in ("wrong", "broken")
+        self.timed.append(name)
+        self.seconds += passes * repeats * self.ms[name] / 1000
+        jitter = [1 + 0.01 * (i % 3) for i in range(passes)]
+        return [round(repeats * self.ms[name] * j / 0.065) * 0.065 for j in jitter]
+
+    def free(self) -> None:
+        self.is_free = True
+
+
+class FakeStore(dict):
+    async def get(self, key: str) -> str | None:
+        return super().get(key)
+
+    async def put(self, key: str, text: str) -> None:
+        self[key] = text
+
+
+@pytest.fixture(autouse=True)
+def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tabgrad.backends.variants.VARIANTS", ROWS)
+    bases = {r.op: r for r in ROWS if r.name == BASE}
+
+    def base(op: str) -> Variant:
+        return bases.get(op) or row(BASE, op)
+
+    monkeypatch.setattr(tuner_module, "base_variant", base)
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return build_plan(preset("Nano"), 2000)
+
+
+def chosen(tuner: Tuner, plan: Plan, progress=no_progress) -> dict[str, str]:
+    pick = asyncio.run(tuner.choose(plan, progress))
+    return {call.op.name: pick("train", call).name for call in plan.programs["train"]}
+
+
+def tuner_of(bench: FakeBench, store: FakeStore, build: str = "1") -> Tuner:
+    return Tuner(
+        bench, store, f"card | browser | {build}", DEVICE, lambda: bench.seconds
+    )
+
+
+def test_the_fastest_right_row_is_taken_and_others_are_told(plan: Plan) -> None:
+    bench = FakeBench()
+    tuner = tuner_of(bench, FakeStore())
+    names = chosen(tuner, plan)
+    assert names["gelu_fwd"] == names["linear_fwd"] == "fast"
+    assert names["gelu_bwd"] == names["adamw_update"] == BASE
+    gelu = [r for r in asyncio.run(tuner.table()) if r["op"] == "gelu_fwd"]
+    assert set(gelu[0]["ms"]) == {BASE, "fast", "slow"}
+    assert gelu[0]["ms"]["fast"] == pytest.approx(0.005, rel=0.05)
+    assert gelu[0]["refused"]["broken"] == "the GPU does not compile it"
+    assert "deviates from the base kernel: gelu_fwd" in gelu[0]["refused"]["wrong"]
+    assert bench.is_free
+
+
+def test_a_row_near_the_fastest_is_timed_again_before_the_choice(plan: Plan) -> None:
+    bench = FakeBench()
+    bench.ms["slow"] = 0.0052
+    assert chosen(tuner_of(bench, FakeStore()), plan)["gelu_fwd"] == "fast"
+    n_calls = sum(call.op.name == "gelu_fwd" for call in bench.loaded)
+    looks = 1 + tuner_module.FINAL_ROUNDS
+    assert bench.timed.count("slow") == looks * n_calls
+
+
+def test_each_distinct_call_is_tuned_once_the_costly_first(plan: Plan) -> None:
+    bench = FakeBench()
+    chosen(tuner_of(bench, FakeStore()), plan)
+    sizes = [(c.op.name, json.dumps(c.consts), c.adds) for c in bench.loaded]
+    assert len(set(sizes)) == len(sizes)
+    assert {c.op.name for c in bench.loaded} == {"gelu_fwd", "linear_fwd"}
+    assert bench.loaded[0].op.name == "linear_fwd"
+
+
+def test_results_are_remembered_for_the_same_build_alone(plan: Plan) -> None:
+    store = FakeStore()
+    chosen(tuner_of(FakeBench(), store), plan)
+    again = FakeBench()
+    assert chosen(tuner_of(again, store), plan)["gelu_fwd"] == "fast"
+    assert again.loaded == []
+    other = FakeBench()
+    other.ms["fast"] = 1.0
+    assert chosen(tuner_of(other, store, "2"), plan)["gelu_fwd"] == BASE
+    assert other.loaded
+
+
+def test_what_was_forgotten_is_tuned_anew(plan: Plan) -> None:
+    bench, store = FakeBench(), FakeStore()
+    tuner = tuner_of(bench, store)
+    chosen(tuner, plan)
+    asyncio.run(tuner.forget())
+    assert asyncio.run(tuner.table()) == []
+    bench.ms["fast"] = 1.0
+    assert chosen(tuner, plan)["gelu_fwd"] == BASE
+
+
+def test_a_row_that_is_gone_from_the_table_gives_the_base_row(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FakeStore()
+    chosen(tuner_of(FakeBench(), store), plan)
+    left = tuple(r for r in ROWS if r.name != "fast")
+    monkeypatch.setattr("tabgrad.backends.variants.VARIANTS", left)
+    assert chosen(tuner_of(FakeBench(), store), plan)["gelu_fwd"] == BASE
+
+
+def test_progress_is_told_and_skip_keeps_the_rest_at_base(plan: Plan) -> None:
+    bench, seen = FakeBench(), []
+    tuner = tuner_of(bench, FakeStore())
+
+    def progress(what: str, done: int, total: int) -> None:
+        seen.append((what, done))
+        if done == 1:
+            tuner.skip()
+
+    names = chosen(tuner, plan, progress)
+    assert seen[:2] == [("tuning", 0), ("tuning", 1)]
+    assert len(bench.loaded) == 1
+    assert names["gelu_fwd"] == BASE
+    chosen(tuner, plan)
+    assert chosen(tuner, plan)["gelu_fwd"] == "fast"
+
+
+def test_tuning_ends_when_its_time_is_over(plan: Plan) -> None:
+    bench = FakeBench()
+    bench.ms = dict.fromkeys(bench.ms, 1000.0 * BUDGET_S)
+    chosen(tuner_of(bench, FakeStore()), plan)
+    assert len(bench.loaded) == 1
+
+
+def test_a_base_row_that_fails_is_an_error_and_the_rest_is_kept(plan: Plan) -> None:
+    class Failing(FakeBench):
+        async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+            refused = await super().load(call, rows)
+            return {BASE: "no room"} if call.op.name == "gelu_fwd" else refused
+
+    bench, store = Failing(), FakeStore()
+    with pytest.raises(BackendError, match="kernel gelu_fwd: no room"):
+        chosen(tuner_of(bench, store), plan)
+    assert bench.is_free
+    assert "linear_fwd" in store["card | browser | 1"]
