@@ -148,9 +148,9 @@ class _WebgpuOpener:
             "not_kept": str(self._page.kernelStore.refusal) if tuner else "",
         }
 
-    def skip(self) -> None:
+    def cut_short(self) -> None:
         if self._tuner:
-            self._tuner.skip()
+            self._tuner.cut_short()
 
     async def forget(self) -> None:
         if self._tuner:

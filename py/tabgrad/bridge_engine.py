@@ -138,13 +138,13 @@ class Engine:
         return await self._tuning.report()
 
     async def _skip_tuning(self, request: Request) -> None:
-        self._tuning.skip()
+        self._tuning.cut_short()
 
     async def _forget_kernels(self, request: Request) -> None:
         await self._tuning.forget()
 
     async def _stop(self, request: Request) -> None:
-        self._tuning.skip()
+        self._tuning.cut_short()
         if self._benchmark:
             self._benchmark.stop()
         await self._runs.stop_sample(request)

@@ -34,7 +34,7 @@ class Tuning(Protocol):
     async def report(self) -> dict[str, Any]:
         """Return `why` nothing is tuned or "", where it holds, and the `rows`."""
 
-    def skip(self) -> None:
+    def cut_short(self) -> None:
         """End the tuning under way."""
 
     async def forget(self) -> None:

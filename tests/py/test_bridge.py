@@ -208,7 +208,7 @@ def test_steps_by_the_border_give_the_losses_of_one_run(bridge):
 
 
 def test_a_pause_asked_for_during_preparation_holds_the_first_step(bridge, monkeypatch):
-    async def slowly(opener):
+    async def slowly(opener, kernels):
         await asyncio.sleep(0.01)
         return NumpyBackend()
 

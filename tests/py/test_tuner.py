@@ -177,7 +177,7 @@ def test_progress_is_told_and_skip_keeps_the_rest_at_base(plan: Plan) -> None:
     def progress(what: str, done: int, total: int) -> None:
         seen.append((what, done))
         if done == 1:
-            tuner.skip()
+            tuner.cut_short()
 
     names = chosen(tuner, plan, progress)
     assert seen[:2] == [("tuning", 0), ("tuning", 1)]

@@ -135,7 +135,7 @@ class Tuner:
             await self._save()
         progress("tuning", len(missing), len(missing))
 
-    def skip(self) -> None:
+    def cut_short(self) -> None:
         """End the tuning under way: the calls left take their base rows this time."""
         self._is_skipped = True
 
