@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from tabgrad.autodiff import append_backward, grad_name
 from tabgrad.config import CHUNK_STEPS, CLIP_EPS, RunConfig
 from tabgrad.errors import PlanError
+from tabgrad.fuse import fuse
 from tabgrad.graph import Graph
 from tabgrad.model import Param, forward, parameters
 from tabgrad.ops import Call
@@ -148,7 +149,11 @@ def _pages(params: tuple[Param, ...], limit: int) -> list[_Page]:
 
 
 def build_plan(
-    config: RunConfig, corpus_tokens: int, max_storage_bytes: int = NO_LIMIT
+    config: RunConfig,
+    corpus_tokens: int,
+    max_storage_bytes: int = NO_LIMIT,
+    *,
+    is_fused: bool = False,
 ) -> Plan:
     """Return the plan of a run.
 
@@ -156,6 +161,7 @@ def build_plan(
         config: the hyperparameters.
         corpus_tokens: length of the token array, train and held-out parts together.
         max_storage_bytes: the largest buffer that the device can bind.
+        is_fused: put fused ops in place of plain ones; the numbers stay.
 
     Raises:
         PlanError: a tensor is larger than that; the message names it.
@@ -171,6 +177,9 @@ def build_plan(
         "eval": _eval(config, tensors),
         "logits": _logits(config, tensors),
     }
+    if is_fused:
+        programs = {name: fuse(calls, tensors) for name, calls in programs.items()}
+        _drop_unused(tensors, programs)
     for kind, prefix in (("w", ""), ("g", "d."), ("m", "m."), ("v", "v.")):
         _place_pages(layout, pages, kind, prefix)
     layout.alone(t.name for t in io)
@@ -182,6 +191,17 @@ def build_plan(
         layout.reuse(calls)
     _assert_whole(layout)
     return Plan(tensors, layout.storages, layout.places, programs, params)
+
+
+def _drop_unused(
+    tensors: dict[str, Tensor], programs: Mapping[str, tuple[Call, ...]]
+) -> None:
+    """Remove the activations that no call mentions any more."""
+    used = {
+        name for calls in programs.values() for c in calls for name in c.args.values()
+    }
+    for name in [n for n, t in tensors.items() if t.role == "act" and n not in used]:
+        del tensors[name]
 
 
 def _io_tensors(config: RunConfig, corpus_tokens: int) -> list[Tensor]:

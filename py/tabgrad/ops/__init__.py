@@ -6,6 +6,7 @@ from tabgrad.ops import (
     attention,
     batch,
     embed,
+    fused,
     gelu,
     layernorm,
     matmul,
@@ -28,6 +29,7 @@ OPS: dict[str, Op] = {
         gelu,
         residual,
         xent,
+        fused,
         optim,
     )
     for op in module.OPS

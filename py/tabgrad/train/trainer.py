@@ -63,6 +63,8 @@ class Trainer:
         text: SplitText,
         backend: Backend,
         breathe: Breathe = yield_once,
+        *,
+        is_fused: bool = False,
     ) -> None:
         """Make a run; nothing is allocated until `start`.
 
@@ -72,7 +74,9 @@ class Trainer:
             backend: runs the plan.
             breathe: awaited once a chunk, so that whatever may pause or stop the run
                 gets through.
+            is_fused: run the fused plan; the same numbers by fewer calls.
         """
+        self.is_fused = is_fused
         self._breathe = breathe
         self.config = config
         self.text = text
@@ -91,7 +95,12 @@ class Trainer:
             PlanError: a tensor does not fit the device.
             BackendError: the backend cannot start.
         """
-        self.plan = build_plan(self.config, len(self.text.tokens), max_storage_bytes)
+        self.plan = build_plan(
+            self.config,
+            len(self.text.tokens),
+            max_storage_bytes,
+            is_fused=self.is_fused,
+        )
         await self.backend.prepare(self.plan, progress)
         await self.backend.write("io.corpus", self.text.tokens)
         done = 0
