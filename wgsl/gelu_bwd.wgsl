@@ -5,21 +5,20 @@
 //
 // reads   x (R, F)  dy (R, F)
 // writes  dx (R, F)
-// grid    one thread per element, WG threads a workgroup
+// grid    one thread per Elem, WG threads a workgroup
 // limits  none; x of any size
 // exact   within 5e-6 relative, see lib/erfc.wgsl
 // source  own derivation from arXiv 1606.08415
 
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read> dy: array<f32>;
-@group(0) @binding(2) var<storage, read_write> dx: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<Elem>;
+@group(0) @binding(1) var<storage, read> dy: array<Elem>;
+@group(0) @binding(2) var<storage, read_write> dx: array<Elem>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = linear_index(gid);
-  if (i >= R * F) {
+  if (i >= R * F / WIDTH) {
     return;
   }
-  let x_i = x[i];
-  dx[i] = dy[i] * fma(x_i, normal_density(x_i), normal_cdf(x_i));
+  dx[i] = dy[i] * gelu_slope(x[i]);
 }

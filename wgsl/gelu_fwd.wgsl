@@ -2,19 +2,19 @@
 //
 // reads   x (R, F)
 // writes  y (R, F)
-// grid    one thread per element, WG threads a workgroup
+// grid    one thread per Elem, WG threads a workgroup
 // limits  none; x of any size
 // exact   within 5e-6 relative, see lib/erfc.wgsl
 // source  Hendrycks and Gimpel 2016 (arXiv 1606.08415), the erf form
 
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<Elem>;
+@group(0) @binding(1) var<storage, read_write> y: array<Elem>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = linear_index(gid);
-  if (i >= R * F) {
+  if (i >= R * F / WIDTH) {
     return;
   }
-  y[i] = x[i] * normal_cdf(x[i]);
+  y[i] = gelu(x[i]);
 }

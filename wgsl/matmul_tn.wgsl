@@ -2,40 +2,25 @@
 //
 //   y[m, n] = sum_k x[k, m] w[k, n]
 //
+// The epilogue; the product itself is a file of wgsl/matmul/.
+//
 // reads   x (K, M)  w (K, N)
 // writes  y (M, N)
-// grid    one thread per tile of 8 x 8 outputs, WG threads a workgroup
+// grid    as the product wants
 // limits  none; any M, N, K
 // exact   sums in order of k, with fma: not bit-equal to numpy, see tol in ops/matmul.py
-// source  own; register blocking as in Goto and van de Geijn 2008
+// source  own; the products as in Goto and van de Geijn 2008
 
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read> w: array<f32>;
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(0) var<storage, read> x: array<Elem>;
+@group(0) @binding(1) var<storage, read> w: array<Elem>;
+@group(0) @binding(2) var<storage, read_write> y: array<Elem>;
 
-@compute @workgroup_size(WG)
-fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
-  let i = linear_index(gid);
-  if (i >= TILES_M * TILES_N) {
-    return;
+// Takes the sums of row m at columns WIDTH n to WIDTH n + WIDTH - 1.
+fn put(m: u32, n: u32, sum: Elem) {
+  let at = m * (N / WIDTH) + n;
+  if (Y_ADDS) {
+    y[at] += sum;
+  } else {
+    y[at] = sum;
   }
-  let m0 = i / TILES_N * TILE;
-  let n0 = i % TILES_N * TILE;
-  let m = clamped(m0, M - 1u);
-  let n = clamped(n0, N - 1u);
-  var tile: Tile;
-  for (var k = 0u; k < K; k++) {
-    let a = m.lo + k * M;
-    let b = m.hi + k * M;
-    let p = n.lo + k * N;
-    let q = n.hi + k * N;
-    add_outer(
-      &tile,
-      vec4<f32>(x[a.x], x[a.y], x[a.z], x[a.w]),
-      vec4<f32>(x[b.x], x[b.y], x[b.z], x[b.w]),
-      vec4<f32>(w[p.x], w[p.y], w[p.z], w[p.w]),
-      vec4<f32>(w[q.x], w[q.y], w[q.z], w[q.w]),
-    );
-  }
-  store_tile(&tile, m0, n0);
 }

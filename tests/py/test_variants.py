@@ -2,8 +2,9 @@
 
 import pytest
 
+from tabgrad.backends.product_variants import TILE
 from tabgrad.backends.variant import BASE, WORKGROUP
-from tabgrad.backends.variants import TILE, VARIANTS, base_variant, fitting_variants
+from tabgrad.backends.variants import VARIANTS, base_variant, fitting_variants
 from tabgrad.backends.wgsl import case_kernels, wgsl_folder
 from tabgrad.errors import PlanError
 from tabgrad.ops import OPS, cases
@@ -23,8 +24,7 @@ def test_every_wgsl_file_is_in_the_table() -> None:
     folder = wgsl_folder()
     paths = {path.relative_to(folder) for path in folder.rglob("*.wgsl")}
     rows = [row for v in VARIANTS for row in v.passes]
-    used = {row.file for row in rows}
-    used |= {f"lib/{lib}" for row in rows for lib in row.libs}
+    used = {file for row in rows for file in row.files}
     assert {path.with_suffix("").as_posix() for path in paths} == used
 
 

@@ -13,13 +13,15 @@ WIDTHS = {"elem1": 1, "elem4": 4}
 _RADIX = {16: 4, 32: 8, 64: 8, 128: 16, 256: 16}  # lanes -> partial results
 
 
-def quads(op: str, *letters: str, lib: str = "elem4", whole: str = "") -> Variant:
+def quads(
+    op: str, *letters: str, libs: tuple[str, ...] = (), whole: str = ""
+) -> Variant:
     """Return the row of an op on elements that does four numbers a thread.
 
     Args:
         op: key of `OPS`.
         letters: axes of the elements.
-        lib: file of `wgsl/lib/`; with elem4 the kernel is the base one's file.
+        libs: files of `wgsl/lib/` beyond elem4, as the base row has.
         whole: letter of an axis that must be a multiple of four; if "", the product
             of all need be.
     """
@@ -28,9 +30,9 @@ def quads(op: str, *letters: str, lib: str = "elem4", whole: str = "") -> Varian
     return Variant(
         "quads",
         op,
-        op if lib == "elem4" else f"rows/{op}",
+        op,
         lambda consts: count(consts) // 4,
-        libs=("grid", lib),
+        libs=("grid", "elem4", *libs),
         fits=lambda consts: fitting(consts) % 4 == 0,
     )
 
@@ -159,8 +161,8 @@ ROW_VARIANTS: tuple[Variant, ...] = (
     strip("bias_bwd", "N", "elem4", 2),
     strip("bias_bwd", "N", "elem4", 8),
     strip("bias_bwd", "N", "elem1", 8),
-    quads("gelu_fwd", "R", "F", lib="erfc"),
-    quads("gelu_bwd", "R", "F", lib="erfc"),
+    quads("gelu_fwd", "R", "F", libs=("erfc",)),
+    quads("gelu_bwd", "R", "F", libs=("erfc",)),
     quads("residual_fwd", "R", "C"),
     quads("residual_bwd", "R", "C"),
     row("xent_fwd", "V", "elem4", 64, libs=("exps",), max_held=_ANY),

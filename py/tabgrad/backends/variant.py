@@ -29,10 +29,12 @@ class Variant:
     Args:
         name: `base`, or what sets it apart.
         op: key of `OPS`.
-        file: in `wgsl/`, without the suffix.
+        file: in `wgsl/`, without the suffix; with `main`, bindings and epilogue only.
         threads: sizes -> threads that have work.
         constants: written in front of the kernel; WG is the size of a workgroup.
         libs: files of `wgsl/lib/`, written in front in this order.
+        main: file of `wgsl/` that is written behind and holds the entry point.
+        flags: switches, written in front as `bool`.
         needs: device features.
         fits: sizes -> whether the kernel can do them.
         workgroup_bytes: sizes -> workgroup memory that it takes.
@@ -48,11 +50,19 @@ class Variant:
     threads: Callable[[Consts], int]
     constants: Mapping[str, int] = field(default_factory=lambda: {"WG": WORKGROUP})
     libs: tuple[str, ...] = ("grid",)
+    main: str | None = None
+    flags: Mapping[str, bool] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
     fits: Callable[[Consts], bool] = _always
     workgroup_bytes: Callable[[Consts], int] = _none
     scratch: Callable[[Consts], int] = _none
     then: tuple[Variant, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every file of the kernel, in order."""
+        libs = tuple(f"lib/{lib}" for lib in self.libs)
+        return (*libs, self.file, *((self.main,) if self.main else ()))
 
     @property
     def passes(self) -> tuple[Variant, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tabgrad.backends.flash_variants import FLASH_VARIANTS
+from tabgrad.backends.product_variants import blocked_rows, direct
 from tabgrad.backends.row_variants import ROW_VARIANTS
 from tabgrad.backends.variant import (
     BASE,
@@ -19,10 +20,6 @@ from tabgrad.backends.variant import (
     product_of,
 )
 from tabgrad.errors import PlanError
-
-TILE = 8  # outputs along each axis of a thread in lib/tile8.wgsl
-TILE_WORKGROUP = 32  # few, since a thread does much: small products still spread out
-
 
 def _base(
     op: str, threads: Callable[[Consts], int], libs: tuple[str, ...] = ()
@@ -34,15 +31,6 @@ def _single(op: str, *libs: str) -> Variant:
     return Variant(BASE, op, op, lambda _: 1, {"WG": 1}, libs=("grid", *libs))
 
 
-def _tiled(op: str) -> Variant:
-    constants = {"WG": TILE_WORKGROUP, "TILE": TILE}
-    return Variant(BASE, op, op, _tiles, constants, libs=("grid", "tile8"))
-
-
-def _tiles(consts: Consts) -> int:
-    return -(-int(consts["M"]) // TILE) * -(-int(consts["N"]) // TILE)
-
-
 VARIANTS: tuple[Variant, ...] = (
     _base("batch_fwd", product_of("R")),
     _single("step_advance"),
@@ -51,25 +39,31 @@ VARIANTS: tuple[Variant, ...] = (
     _base("layernorm_fwd", product_of("R")),
     _base("layernorm_bwd_x", product_of("R")),
     _base("layernorm_bwd_wb", product_of("C")),
-    _tiled("matmul_nn"),
-    _tiled("matmul_nt"),
-    _tiled("matmul_tn"),
-    _tiled("linear_fwd"),
+    direct("matmul_nn"),
+    direct("matmul_nt"),
+    direct("matmul_tn"),
+    direct("linear_fwd"),
     _base("bias_bwd", product_of("N")),
     _base("attention_fwd", product_of("R", "H"), ("quad",)),
     _base("attention_bwd", product_of("R", "H"), ("quad",)),
-    _base("gelu_fwd", product_of("R", "F"), ("erfc",)),
-    _base("gelu_bwd", product_of("R", "F"), ("erfc",)),
+    _base("gelu_fwd", product_of("R", "F"), ("elem1", "erfc")),
+    _base("gelu_bwd", product_of("R", "F"), ("elem1", "erfc")),
     _base("residual_fwd", product_of("R", "C"), ("elem1",)),
     _base("residual_bwd", product_of("R", "C"), ("elem1",)),
     _base("xent_fwd", product_of("R")),
     _base("xent_bwd", product_of("R", "V"), ("elem1",)),
     _single("loss_mean"),
+    direct("linear_gelu_fwd"),
+    direct("linear_residual_fwd"),
+    direct("matmul_nt_gelu_bwd"),
+    direct("linear_bwd_wb"),
+    _base("xent_fwd_bwd", product_of("R")),
     _base("sqnorm_fwd", product_of("P")),
     _single("clip_scale", "clipping"),
     _base("adamw_update", product_of("N"), ("elem1",)),
     *ROW_VARIANTS,
     *FLASH_VARIANTS,
+    *blocked_rows(),
 )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import inspect
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from tabgrad.backends.unroll import unrolled
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.variants import VARIANTS, base_variant
 from tabgrad.errors import BackendError
@@ -98,9 +100,12 @@ def constant_lines(
         else:
             lines.append(f"const {name}: u32 = {int(value)}u;")
     for arg in op.adds:
-        flag = "true" if arg in adds else "false"
-        lines.append(f"const {arg.upper()}_ADDS: bool = {flag};")
+        lines.append(f"const {arg.upper()}_ADDS: bool = {_word(arg in adds)};")
     return lines
+
+
+def _word(is_on: bool) -> str:
+    return "true" if is_on else "false"
 
 
 def assemble(call: Call, variant: Variant | None = None) -> Kernel:
@@ -115,11 +120,10 @@ def assemble(call: Call, variant: Variant | None = None) -> Kernel:
     given = {**chosen.constants, "GRID_X": groups[0]}
     lines = [f"const {name}: u32 = {value}u;" for name, value in given.items()]
     lines += constant_lines(call.op, call.consts.items(), call.adds)
-    parts = ["\n".join(lines) + "\n"]
-    parts += [read_wgsl(f"lib/{lib}") for lib in chosen.libs]
-    parts.append(read_wgsl(chosen.file))
+    lines += [f"const {name}: bool = {_word(on)};" for name, on in chosen.flags.items()]
+    parts = ["\n".join(lines) + "\n", *map(read_wgsl, chosen.files)]
     label = call.op.name if chosen.name == BASE else f"{call.op.name}:{chosen.name}"
-    return Kernel(label, "\n".join(parts), groups)
+    return Kernel(label, unrolled("\n".join(parts)), groups)
 
 
 def assemble_passes(call: Call, variant: Variant) -> tuple[Kernel, ...]:
@@ -152,7 +156,8 @@ def _dump(folder: Path) -> int:
     distinct = {kernel.source: kernel for kernel in kernels}
     for source, kernel in distinct.items():
         digest = hashlib.sha256(source.encode()).hexdigest()[:12]
-        path = folder / f"{kernel.label.replace(':', '.')}.{digest}.wgsl"
+        name = re.sub(r"\W+", ".", kernel.label)
+        path = folder / f"{name}.{digest}.wgsl"
         path.write_text(source, encoding="utf-8")
     return len(distinct)
 

@@ -33,7 +33,10 @@ def _matmuls() -> Iterable[Consts]:
     yield from ({"M": m, "N": n, "K": 5} for m, n in product(EDGES, EDGES))
     yield from ({"M": 9, "N": 10, "K": k} for k in EDGES)
     yield {"M": 67, "N": 131, "K": 257}
+    # multiples of the tiles of faster kernels: one tile, several, several slices
+    yield {"M": 48, "N": 16, "K": 16}
     yield {"M": 64, "N": 64, "K": 64}
+    yield {"M": 128, "N": 256, "K": 32}
 
 
 def _rows(letter: str) -> Iterable[Consts]:

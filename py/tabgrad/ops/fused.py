@@ -86,9 +86,7 @@ LINEAR_BWD_WB = Op(
 )
 
 
-def xent_fwd_bwd(
-    logits: Array, targets: NDArray[np.uint32]
-) -> tuple[Array, Array]:
+def xent_fwd_bwd(logits: Array, targets: NDArray[np.uint32]) -> tuple[Array, Array]:
     """Return the gradient in place of the logits, and loss (R,)."""
     loss, lse = xent_fwd(logits, targets)
     return xent_bwd(logits, targets, lse), loss

@@ -1,0 +1,137 @@
+"""Writes out the loops of a WGSL kernel that are marked `// unroll`.
+
+Compilers of GPU drivers do not reliably keep in registers an array that a loop indexes,
+nor unroll the loop. So a loop marked `// unroll` is repeated with its counter as a
+number, and an array inside a function whose indices are all numbers then becomes
+variables. The file stays plain WGSL, which means the same without this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tabgrad.errors import BackendError
+
+_LOOP = re.compile(
+    r"(\s*)for \(var (\w+) = 0u; \2 < ([A-Z][A-Z0-9_]*); \2\+\+\) \{ // unroll"
+)
+_CONST = re.compile(r"const ([A-Z]\w*)(?:: u32)? = ([^;]+);")
+_ARITHMETIC = re.compile(r"[\s\dA-Z_a-z()+*/%-]+")
+_INDEX = re.compile(r"\[([\du +*/%-]+)\]")
+_ARRAY = re.compile(r"(\s+)var (\w+): array<(.+), (\w+)>;(?: // .*)?")
+_NESTED = re.compile(r"array<(.+), (\w+)>")
+
+
+def unrolled(source: str) -> str:
+    """Return a module with its marked loops written out and their arrays dissolved.
+
+    Raises:
+        BackendError: a bound is no constant, or a loop has no end.
+    """
+    if "// unroll" not in source:
+        return source
+    sizes = constants(source)
+    lines = [_folded(line) for line in _expand(source.splitlines(), sizes)]
+    return _dissolve(lines, sizes) + "\n"
+
+
+def constants(source: str) -> dict[str, int]:
+    """Return the whole-number constants of a module whose values can be computed."""
+    values: dict[str, int] = {}
+    for line in source.splitlines():
+        match = _CONST.match(line)
+        if match and _ARITHMETIC.fullmatch(match[2]):
+            value = _value(match[2], values)
+            if value is not None:
+                values[match[1]] = value
+    return values
+
+
+def _value(text: str, names: Mapping[str, int]) -> int | None:
+    """Return the value of unsigned arithmetic, or None where it is something else."""
+    plain = re.sub(r"(?<=\d)u\b", "", text).replace("/", "//")
+    if any(name not in names for name in re.findall(r"[A-Za-z_]\w*", plain)):
+        return None
+    return int(eval(plain, {"__builtins__": {}}, dict(names)))  # noqa: S307
+
+
+def _expand(lines: list[str], sizes: Mapping[str, int]) -> list[str]:
+    out: list[str] = []
+    at = 0
+    while at < len(lines):
+        match = _LOOP.fullmatch(lines[at])
+        if match is None:
+            out.append(lines[at])
+            at += 1
+            continue
+        indent, counter, bound = match.groups()
+        if bound not in sizes:
+            raise BackendError(f"unroll: {bound} in {lines[at].strip()} is no constant")
+        end = _end_of_block(lines, at)
+        body = _expand(lines[at + 1 : end], sizes)
+        name = re.compile(rf"\b{counter}\b")
+        for i in range(sizes[bound]):
+            number = f"{i}u"
+            written = [name.sub(number, line) for line in body]
+            out += [f"{indent}{{", *written, f"{indent}}}"]
+        at = end + 1
+    return out
+
+
+def _end_of_block(lines: list[str], start: int) -> int:
+    depth = 0
+    for at in range(start, len(lines)):
+        code = lines[at].split("//")[0]
+        depth += code.count("{") - code.count("}")
+        if depth == 0:
+            return at
+    raise BackendError(f"unroll: {lines[start].strip()} has no end")
+
+
+def _folded(line: str) -> str:
+    """Return a line with the arithmetic of numbers inside brackets done."""
+    return _INDEX.sub(lambda match: f"[{_value(match[1], {})}]", line)
+
+
+def _dissolve(lines: list[str], sizes: Mapping[str, int]) -> str:
+    """Replace the arrays of functions by variables: a[1][2] becomes a_1_2."""
+    out: list[str] = []
+    depths: dict[str, int] = {}
+    text = "\n".join(lines)
+    for line in lines:
+        match = _ARRAY.fullmatch(line)
+        nested = _NESTED.fullmatch(match[3]) if match else None
+        depth = 2 if nested else 1
+        if match is None or not _only_numbers(match[2], depth, text):
+            out.append(line)
+            continue
+        indent, name, kind, bound = match.groups()
+        rows = _size(bound, sizes)
+        if nested:
+            kind, columns = nested[1], _size(nested[2], sizes)
+            tails = [f"{i}_{j}" for i in range(rows) for j in range(columns)]
+        else:
+            tails = [str(i) for i in range(rows)]
+        depths[name] = depth
+        out += [f"{indent}var {name}_{tail}: {kind};" for tail in tails]
+    text = "\n".join(out)
+    for name, depth in depths.items():
+        index = r"\[(\d+)\]" * depth
+        tail = "_".join(f"\\{n + 1}" for n in range(depth))
+        text = re.sub(rf"\b{name}{index}", rf"{name}_{tail}", text)
+    return text
+
+
+def _only_numbers(name: str, depth: int, text: str) -> bool:
+    """Return whether every use of an array gives its indices as numbers."""
+    uses = re.findall(rf"(?<!var )\b{name}\b((?:\[[^\]]*\])*)", text)
+    wanted = re.compile(r"\[\d+\]" * depth)
+    return bool(uses) and all(wanted.match(use) for use in uses)
+
+
+def _size(bound: str, sizes: Mapping[str, int]) -> int:
+    value = _value(bound, sizes)
+    if value is None:
+        raise BackendError(f"unroll: array size {bound} is no constant")
+    return value
