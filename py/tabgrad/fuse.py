@@ -101,10 +101,13 @@ def _partner(rule: Rule, calls: Sequence[Call], at: int) -> int | None:
     if first.op.name != rule.first:
         return None
     link = first.args[rule.link[0]]
-    for later, call in enumerate(calls[at + 1 :], at + 1):
-        if call.op.name == rule.second and call.args[rule.link[1]] == link:
-            break
-    else:
+    found = (
+        i
+        for i, call in enumerate(calls[at + 1 :], at + 1)
+        if call.op.name == rule.second and call.args[rule.link[1]] == link
+    )
+    later = next(found, None)
+    if later is None:
         return None
     users = sum(link in c.args.values() for c in calls)
     if rule.drops_link and users > 2:  # noqa: PLR2004  the two calls themselves

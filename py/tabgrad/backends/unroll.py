@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from tabgrad.errors import BackendError
 
@@ -20,6 +21,7 @@ _CONST = re.compile(r"const ([A-Z]\w*)(?:: u32)? = ([^;]+);")
 _ARITHMETIC = re.compile(r"[\s\dA-Z_a-z()+*/%-]+")
 _INDEX = re.compile(r"\[([\du +*/%-]+)\]")
 _ARRAY = re.compile(r"(\s+)var (\w+): array<(.+), (\w+)>;(?: // .*)?")
+_USE = re.compile(r"\b(\w+)((?:\[[^\]]*\])+)")
 _NESTED = re.compile(r"array<(.+), (\w+)>")
 
 
@@ -53,7 +55,7 @@ def _value(text: str, names: Mapping[str, int]) -> int | None:
     plain = re.sub(r"(?<=\d)u\b", "", text).replace("/", "//")
     if any(name not in names for name in re.findall(r"[A-Za-z_]\w*", plain)):
         return None
-    return int(eval(plain, {"__builtins__": {}}, dict(names)))  # noqa: S307
+    return int(eval(plain, {"__builtins__": {}}, dict(names)))
 
 
 def _expand(lines: list[str], sizes: Mapping[str, int]) -> list[str]:
@@ -91,19 +93,24 @@ def _end_of_block(lines: list[str], start: int) -> int:
 
 def _folded(line: str) -> str:
     """Return a line with the arithmetic of numbers inside brackets done."""
-    return _INDEX.sub(lambda match: f"[{_value(match[1], {})}]", line)
+    return _INDEX.sub(lambda match: f"[{_number(match[1])}]", line)
+
+
+@cache
+def _number(text: str) -> int | None:
+    return _value(text, {})
 
 
 def _dissolve(lines: list[str], sizes: Mapping[str, int]) -> str:
     """Replace the arrays of functions by variables: a[1][2] becomes a_1_2."""
     out: list[str] = []
     depths: dict[str, int] = {}
-    text = "\n".join(lines)
+    numbers = _number_depths("\n".join(lines))
     for line in lines:
         match = _ARRAY.fullmatch(line)
         nested = _NESTED.fullmatch(match[3]) if match else None
         depth = 2 if nested else 1
-        if match is None or not _only_numbers(match[2], depth, text):
+        if match is None or numbers.get(match[2], 0) < depth:
             out.append(line)
             continue
         indent, name, kind, bound = match.groups()
@@ -123,11 +130,17 @@ def _dissolve(lines: list[str], sizes: Mapping[str, int]) -> str:
     return text
 
 
-def _only_numbers(name: str, depth: int, text: str) -> bool:
-    """Return whether every use of an array gives its indices as numbers."""
-    uses = re.findall(rf"(?<!var )\b{name}\b((?:\[[^\]]*\])*)", text)
-    wanted = re.compile(r"\[\d+\]" * depth)
-    return bool(uses) and all(wanted.match(use) for use in uses)
+def _number_depths(text: str) -> dict[str, int]:
+    """Return, for each indexed name, how many first indices are numbers in all uses."""
+    depths: dict[str, int] = {}
+    for name, indices in _USE.findall(text):
+        numbers = 0
+        for index in indices[1:-1].split("]["):
+            if not index.isdigit():
+                break
+            numbers += 1
+        depths[name] = min(numbers, depths.get(name, numbers))
+    return depths
 
 
 def _size(bound: str, sizes: Mapping[str, int]) -> int:

@@ -21,6 +21,7 @@ from tabgrad.backends.variant import (
 )
 from tabgrad.errors import PlanError
 
+
 def _base(
     op: str, threads: Callable[[Consts], int], libs: tuple[str, ...] = ()
 ) -> Variant:
