@@ -1,4 +1,5 @@
-// The three matrix products, the linear layer made of them, and its bias gradient.
+// The three matrix products, the linear layer made of them, its bias gradient, and
+// products that do the op before or after them while their output is in cache.
 //
 // M, N rows and columns of y, K the axis summed over. n is a plain operand and t a
 // transposed one. Blocks of x and w are packed into panels in the order in which a tile
@@ -9,6 +10,7 @@
 
 #include "contract.h"
 #include "simd.h"
+#include "special.h"
 #include "team.h"
 #include "tile.h"
 
@@ -37,6 +39,8 @@ struct Product {
   std::size_t N;
   std::size_t K;
   bool adds;
+  float* sums = nullptr;  // (N) or null: sum_k w
+  bool adds_sums = false;
 };
 
 // Writes `n` <= W vectors of an operand as one panel (depth, W), zeros for the missing.
@@ -128,6 +132,20 @@ class Packed {
   std::size_t k_ = SIZE_MAX;
 };
 
+// p.sums from n on = sums over the depth of packed columns; k0 says which depth.
+void sum_columns(const Product& p, const float* panels, std::size_t n, std::size_t columns,
+                 std::size_t k0, std::size_t depth) {
+  const bool starts_from_sums = p.adds_sums || k0 != 0;
+  for (std::size_t j = 0; j < columns; j += TILE_COLUMNS) {
+    lanes(j, std::min(columns, j + TILE_COLUMNS), [&](auto io, std::size_t at) {
+      const float* panel = panels + j * depth + (at - j);
+      F4 sum = starts_from_sums ? io.load(p.sums + n + at) : splat(0);
+      for (std::size_t k = 0; k < depth; ++k) sum += load4(panel + k * TILE_COLUMNS);
+      io.store(p.sums + n + at, sum);
+    });
+  }
+}
+
 // One block of y: rows from m, columns from n.
 void do_block(const Product& p, std::size_t m, std::size_t n, Packed& packed) {
   const std::size_t rows = std::min(MATMUL_ROWS, p.M - m);
@@ -135,6 +153,7 @@ void do_block(const Product& p, std::size_t m, std::size_t n, Packed& packed) {
   for (std::size_t k0 = 0; k0 < p.K; k0 += MATMUL_LONG_DEPTH) {
     const std::size_t long_depth = std::min(MATMUL_LONG_DEPTH, p.K - k0);
     const float* w = packed.w(p, n, columns, k0, long_depth);
+    if (p.sums != nullptr && m == 0) sum_columns(p, w, n, columns, k0, long_depth);
     for (std::size_t k1 = 0; k1 < long_depth; k1 += MATMUL_DEPTH) {
       const std::size_t depth = std::min(MATMUL_DEPTH, long_depth - k1);
       pack<TILE_ROWS>(packed.x, p.x.at(m, k0 + k1), rows, depth);
@@ -148,7 +167,10 @@ void do_block(const Product& p, std::size_t m, std::size_t n, Packed& packed) {
   }
 }
 
-void do_product(const Product& p, Part& part) {
+// Shares out the blocks of y. finish(io, i) is called for its elements, four at a time,
+// when their block is done and still in cache.
+template <typename Finish>
+void do_product(const Product& p, Part& part, Finish finish) {
   const std::size_t row_blocks = (p.M + MATMUL_ROWS - 1) / MATMUL_ROWS;
   const std::size_t column_blocks = (p.N + MATMUL_COLUMNS - 1) / MATMUL_COLUMNS;
   Packed packed(part.scratch());
@@ -156,7 +178,15 @@ void do_product(const Product& p, Part& part) {
     const std::size_t m = block % row_blocks * MATMUL_ROWS;
     const std::size_t n = block / row_blocks * MATMUL_COLUMNS;
     do_block(p, m, n, packed);
+    const std::size_t columns = std::min(MATMUL_COLUMNS, p.N - n);
+    for (std::size_t row = m; row < std::min(m + MATMUL_ROWS, p.M); ++row) {
+      lanes(row * p.N + n, row * p.N + n + columns, finish);
+    }
   });
+}
+
+void do_product(const Product& p, Part& part) {
+  do_product(p, part, [](auto, std::size_t) {});
 }
 
 }  // namespace
@@ -226,6 +256,81 @@ void linear_fwd(const LinearFwd& a, Part& part) {
               .N = a.N,
               .K = a.K,
               .adds = false},
+             part);
+}
+
+// linear_gelu_fwd: pre = x w + b, y = pre Phi(pre) with the normal distribution Phi.
+//
+// reads   x (M, K)  w (K, N)  b (N)
+// writes  pre (M, N)  y (M, N)             pre is kept for gelu_bwd
+// alias   pre and y are none of the others
+void linear_gelu_fwd(const LinearGeluFwd& a, Part& part) {
+  do_product({.x = {a.x, a.K, 1},
+              .w = {a.w, 1, a.N},
+              .b = a.b,
+              .y = a.pre,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = false},
+             part, [&](auto io, std::size_t i) { io.store(a.y + i, gelu4(io.load(a.pre + i))); });
+}
+
+// linear_residual_fwd: y = a + (x w + b).
+//
+// reads   x (M, K)  w (K, N)  b (N)  a (M, N)
+// writes  y (M, N)
+// alias   y is none of the others
+void linear_residual_fwd(const LinearResidualFwd& a, Part& part) {
+  do_product({.x = {a.x, a.K, 1},
+              .w = {a.w, 1, a.N},
+              .b = a.b,
+              .y = a.y,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = false},
+             part, [&](auto io, std::size_t i) {
+               io.store(a.y + i, io.load(a.a + i) + io.load(a.y + i));
+             });
+}
+
+// matmul_nt_gelu_bwd: y = (x w^T) (Phi(pre) + pre phi(pre)).
+// Forward: pre Phi(pre) w, with the gradient x.
+//
+// reads   x (M, K)  w (N, K)  pre (M, N)
+// writes  y (M, N)
+// alias   y is none of the others
+void matmul_nt_gelu_bwd(const MatmulNtGeluBwd& a, Part& part) {
+  do_product({.x = {a.x, a.K, 1},
+              .w = {a.w, a.K, 1},
+              .b = nullptr,
+              .y = a.y,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = false},
+             part, [&](auto io, std::size_t i) {
+               io.store(a.y + i, io.load(a.y + i) * gelu_slope4(io.load(a.pre + i)));
+             });
+}
+
+// linear_bwd_wb: dw = x^T dy, db = sum_r dy. Forward: y = x w + b.
+//
+// reads   x (K, M)  dy (K, N)
+// writes  dw (M, N)  db (N)                both may be added to
+// alias   none of them is another
+void linear_bwd_wb(const LinearBwdWb& a, Part& part) {
+  do_product({.x = {a.x, 1, a.M},
+              .w = {a.dy, 1, a.N},
+              .b = nullptr,
+              .y = a.dw,
+              .M = a.M,
+              .N = a.N,
+              .K = a.K,
+              .adds = a.add_dw,
+              .sums = a.db,
+              .adds_sums = a.add_db},
              part);
 }
 

@@ -1,4 +1,4 @@
-// exp and the tail of the normal distribution, four at a time.
+// exp, the tail of the normal distribution, and GELU made of it, four at a time.
 #pragma once
 
 #include "simd.h"
@@ -61,6 +61,22 @@ inline Normal normal_at(F4 u) {
   const F4 half = splat(-0.5f);
   const F4 decay = exp_sum(half * top * top, half * (u - top) * (u + top));
   return {decay * t * p, decay};
+}
+
+inline F4 magnitude(F4 x) { return reinterpret_cast<F4>(reinterpret_cast<I4>(x) & 0x7fffffff); }
+
+// Phi(x) = Q(-x) for x < 0, without cancellation, else 1 - Q(x).
+inline F4 normal_cdf(F4 x, F4 tail) { return select(x < splat(0), tail, splat(1.0f) - tail); }
+
+// x Phi(x). Source: Hendrycks and Gimpel 2016 (arXiv 1606.08415), the exact form.
+inline F4 gelu4(F4 x) { return x * normal_cdf(x, normal_at(magnitude(x)).tail); }
+
+// The slope of gelu4: Phi(x) + x phi(x).
+inline F4 gelu_slope4(F4 x) {
+  constexpr float INVERSE_SQRT_2PI = 0.39894228f;
+  const Normal normal = normal_at(magnitude(x));
+  const F4 density = splat(INVERSE_SQRT_2PI) * normal.decay;
+  return madd(x, density, normal_cdf(x, normal.tail));
 }
 
 }  // namespace tabgrad

@@ -10,6 +10,19 @@
 
 namespace tabgrad {
 
+namespace {
+
+inline constexpr float LOWEST = -__builtin_inff();
+
+float largest_of(const float* row, std::size_t n) {
+  F4 largest = splat(LOWEST);
+  lanes(0, n,
+        [&](auto io, std::size_t i) { largest = at_least(io.load(row + i, LOWEST), largest); });
+  return max_of(largest);
+}
+
+}  // namespace
+
 // xent_fwd: loss = lse - logits[target], lse = log sum_v exp logits, for each row.
 //
 // reads   logits (R, V)  targets (R)
@@ -17,15 +30,10 @@ namespace tabgrad {
 // alias   none of them is another
 // limits  targets are less than V: the host checks them
 void xent_fwd(const XentFwd& a, Part& part) {
-  constexpr float LOWEST = -__builtin_inff();
   part.share_rows(a.R, a.V, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r) {
       const float* logits = a.logits + r * a.V;
-      F4 largest = splat(LOWEST);
-      lanes(0, a.V, [&](auto io, std::size_t v) {
-        largest = at_least(io.load(logits + v, LOWEST), largest);
-      });
-      const float m = max_of(largest);
+      const float m = largest_of(logits, a.V);
       F4 sum = splat(0);
       lanes(0, a.V,
             [&](auto io, std::size_t v) { sum += exp4(io.load(logits + v, LOWEST) - splat(m)); });
@@ -54,6 +62,38 @@ void xent_bwd(const XentBwd& a, Part& part) {
         io.store(d + v, exp4(io.load(logits + v) - lse) * splat(inverse_R));
       });
       d[target] -= inverse_R;
+    }
+  });
+}
+
+// xent_fwd_bwd: loss = lse - logits[target], logits = (exp(logits - lse) - onehot(target)) / R,
+// lse = log sum_v exp logits, for each row.
+//
+// reads   targets (R)
+// updates logits (R, V)                    becomes the gradient
+// writes  loss (R)
+// alias   none of them is another
+// limits  targets are less than V: the host checks them
+void xent_fwd_bwd(const XentFwdBwd& a, Part& part) {
+  const float inverse_R = 1.0f / static_cast<float>(a.R);
+  part.share_rows(a.R, a.V, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      float* logits = a.logits + r * a.V;
+      const std::size_t target = a.targets[r];
+      const float m = largest_of(logits, a.V);
+      const float wanted = logits[target];
+      F4 sum = splat(0);
+      lanes(0, a.V, [&](auto io, std::size_t v) {
+        const F4 p = exp4(io.load(logits + v, LOWEST) - splat(m));
+        sum += p;
+        io.store(logits + v, p);
+      });
+      const float total = sum_of(sum);
+      a.loss[r] = m + std::log(total) - wanted;
+      const F4 factor = splat(inverse_R / total);
+      lanes(0, a.V,
+            [&](auto io, std::size_t v) { io.store(logits + v, io.load(logits + v) * factor); });
+      logits[target] -= inverse_R;
     }
   });
 }

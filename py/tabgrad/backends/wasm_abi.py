@@ -29,7 +29,16 @@ MATMUL_DEPTH = 256
 MATMUL_COLUMNS = 96
 MATMUL_LONG_DEPTH = 2048
 _MATMUL_FLOATS = MATMUL_ROWS * MATMUL_DEPTH + MATMUL_COLUMNS * MATMUL_LONG_DEPTH
-_MATMULS = ("matmul_nn", "matmul_nt", "matmul_tn", "linear_fwd")
+_MATMULS = (
+    "matmul_nn",
+    "matmul_nt",
+    "matmul_tn",
+    "linear_fwd",
+    "linear_gelu_fwd",
+    "linear_residual_fwd",
+    "matmul_nt_gelu_bwd",
+    "linear_bwd_wb",
+)
 
 
 @dataclass(frozen=True)
