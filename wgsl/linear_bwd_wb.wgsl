@@ -10,7 +10,7 @@
 // writes  dw (M, N)  db (N)
 // grid    as the product wants
 // limits  none; any M, N, K
-// exact   sums in order of k, with fma: not bit-equal to numpy, see tol in ops/fused.py
+// exact   sums in order of k, with fma: not bit-equal to numpy, see tol in ops/matmul.py
 // source  own; the products as in Goto and van de Geijn 2008
 
 @group(0) @binding(0) var<storage, read> x: array<Elem>;

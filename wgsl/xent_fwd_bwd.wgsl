@@ -8,7 +8,7 @@
 // writes  loss (R)
 // grid    one thread per row, WG threads a workgroup
 // limits  none; any V
-// exact   sums in order of v: not bit-equal to numpy, see tol in ops/fused.py
+// exact   sums in order of v: not bit-equal to numpy, see tol in ops/xent.py
 // source  the gradient of log softmax, as in Bridle 1990
 
 @group(0) @binding(0) var<storage, read> targets: array<u32>;

@@ -6,7 +6,6 @@ from tabgrad.ops import (
     attention,
     batch,
     embed,
-    fused,
     gelu,
     layernorm,
     matmul,
@@ -29,8 +28,7 @@ OPS: dict[str, Op] = {
         gelu,
         residual,
         xent,
-        fused,
-        optim,
+            optim,
     )
     for op in module.OPS
 }

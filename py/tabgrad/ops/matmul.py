@@ -1,7 +1,7 @@
-"""The three matrix products, and the linear layer made of them.
+"""The three matrix products, the linear layer, and what is fused with them.
 
 n is a plain operand and t a transposed one: nn is x w, nt is x w^T, tn is x^T w.
-The gradient of each is two of the others.
+The gradient of each is two of the others. The fused ops do what `fuse.py` says.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tabgrad.ops.contract import Const, Op, Tol, Vjp
+from tabgrad.ops.gelu import gelu_bwd, gelu_fwd
 from tabgrad.tensors import Array
 
 
@@ -108,4 +109,77 @@ BIAS_BWD = Op(
     tol=Tol(rel=2e-5, abs=1e-5),
 )
 
-OPS = (MATMUL_NN, MATMUL_NT, MATMUL_TN, LINEAR_FWD, BIAS_BWD)
+def linear_gelu_fwd(x: Array, w: Array, b: Array) -> tuple[Array, Array]:
+    """Return pre = x w + b, kept for the backward, and y = gelu(pre)."""
+    pre = x @ w + b
+    return pre, gelu_fwd(pre)
+
+
+LINEAR_GELU_FWD = Op(
+    "linear_gelu_fwd",
+    reads={"x": "M K", "w": "K N", "b": "N"},
+    writes={"pre": "M N", "y": "M N"},
+    reference=linear_gelu_fwd,
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+def linear_residual_fwd(x: Array, w: Array, b: Array, a: Array) -> Array:
+    """Return y = a + (x w + b)."""
+    y: Array = a + (x @ w + b)
+    return y
+
+
+LINEAR_RESIDUAL_FWD = Op(
+    "linear_residual_fwd",
+    reads={"x": "M K", "w": "K N", "b": "N", "a": "M N"},
+    writes={"y": "M N"},
+    reference=linear_residual_fwd,
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+def matmul_nt_gelu_bwd(x: Array, w: Array, pre: Array) -> Array:
+    """Return y = (x w^T) gelu'(pre): the gradient of a GELU's input."""
+    return gelu_bwd(pre, x @ w.T)
+
+
+MATMUL_NT_GELU_BWD = Op(
+    "matmul_nt_gelu_bwd",
+    reads={"x": "M K", "w": "N K", "pre": "M N"},
+    writes={"y": "M N"},
+    reference=matmul_nt_gelu_bwd,
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+def linear_bwd_wb(x: Array, dy: Array) -> tuple[Array, Array]:
+    """Return dw = x^T dy and db = sum_r dy. Forward: y = x w + b."""
+    return x.T @ dy, dy.sum(axis=0)
+
+
+LINEAR_BWD_WB = Op(
+    "linear_bwd_wb",
+    reads={"x": "K M", "dy": "K N"},
+    writes={"dw": "M N", "db": "N"},
+    reference=linear_bwd_wb,
+    adds=("dw", "db"),
+    flops=_flops,
+    tol=_TOL,
+)
+
+
+OPS = (
+    MATMUL_NN,
+    MATMUL_NT,
+    MATMUL_TN,
+    LINEAR_FWD,
+    BIAS_BWD,
+    LINEAR_GELU_FWD,
+    LINEAR_RESIDUAL_FWD,
+    MATMUL_NT_GELU_BWD,
+    LINEAR_BWD_WB,
+)

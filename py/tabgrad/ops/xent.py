@@ -46,6 +46,21 @@ XENT_BWD = Op(
 )
 
 
+def xent_fwd_bwd(logits: Array, targets: NDArray[np.uint32]) -> tuple[Array, Array]:
+    """Return the gradient in place of the logits, and loss (R,)."""
+    loss, lse = xent_fwd(logits, targets)
+    return xent_bwd(logits, targets, lse), loss
+
+
+XENT_FWD_BWD = Op(
+    "xent_fwd_bwd",
+    reads={"targets": "R:u32"},
+    updates={"logits": "R V"},
+    writes={"loss": "R"},
+    reference=xent_fwd_bwd,
+    flops=lambda d: 9 * d["R"] * d["V"],
+)
+
 def loss_mean(loss: Array, index: NDArray[np.uint32], ring: Array) -> Array:
     """Return the ring with the mean of loss at `index`, modulo its length."""
     ring = ring.copy()
@@ -62,4 +77,4 @@ LOSS_MEAN = Op(
     flops=lambda d: d["R"],
 )
 
-OPS = (XENT_FWD, XENT_BWD, LOSS_MEAN)
+OPS = (XENT_FWD, XENT_BWD, XENT_FWD_BWD, LOSS_MEAN)
