@@ -28,7 +28,7 @@ OPS: dict[str, Op] = {
         gelu,
         residual,
         xent,
-            optim,
+        optim,
     )
     for op in module.OPS
 }

@@ -109,6 +109,7 @@ BIAS_BWD = Op(
     tol=Tol(rel=2e-5, abs=1e-5),
 )
 
+
 def linear_gelu_fwd(x: Array, w: Array, b: Array) -> tuple[Array, Array]:
     """Return pre = x w + b, kept for the backward, and y = gelu(pre)."""
     pre = x @ w + b

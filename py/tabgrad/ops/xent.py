@@ -61,6 +61,7 @@ XENT_FWD_BWD = Op(
     flops=lambda d: 9 * d["R"] * d["V"],
 )
 
+
 def loss_mean(loss: Array, index: NDArray[np.uint32], ring: Array) -> Array:
     """Return the ring with the mean of loss at `index`, modulo its length."""
     ring = ring.copy()
