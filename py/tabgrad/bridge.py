@@ -24,6 +24,7 @@ from tabgrad.bridge_backends import Found, NumpyOpener, Opener
 from tabgrad.bridge_engine import Engine
 from tabgrad.bridge_kernels import AUTO, Kernels
 from tabgrad.errors import BackendError
+from tabgrad.plan import NO_LIMIT
 from tabgrad.tensors import Array
 
 _PROBE_BYTES = 4096
@@ -127,16 +128,24 @@ class _WebgpuOpener:
         return found
 
     async def open(self, kernels: Kernels) -> WebgpuBackend:
+        gpu = await self._usable()
+        return WebgpuBackend(gpu, self._chooser(gpu, kernels))
+
+    async def _usable(self) -> _GpuHost:
         if self._gpu is None or self._gpu.player.failure:
             await self.probe()
         if self._gpu is None:
             raise BackendError("WebGPU: no device was opened")
-        return WebgpuBackend(self._gpu, self._chooser(self._gpu, kernels))
+        return self._gpu
 
     def _chooser(self, gpu: _GpuHost, kernels: Kernels) -> Chooser:
         if not isinstance(kernels, str):
             return ForcedRows(kernels, *gpu.kernel_limits)
         return (self._tuner if kernels == AUTO else None) or BaseRows()
+
+    async def bench(self) -> tuple[GpuBench, tuple[frozenset[str], int]]:
+        gpu = await self._usable()
+        return GpuBench(gpu, NO_LIMIT), gpu.kernel_limits
 
     async def report(self) -> dict[str, Any]:
         tuner = self._tuner

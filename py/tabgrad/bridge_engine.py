@@ -10,7 +10,7 @@ from typing import Any
 
 from tabgrad.bridge_backends import Backends, Opener
 from tabgrad.bridge_benchmark import BENCHMARK_KEYS, Benchmark
-from tabgrad.bridge_kernels import Tuning
+from tabgrad.bridge_measure import Gpu, Measure
 from tabgrad.bridge_requests import (
     BACKENDS,
     RUN_KEYS,
@@ -20,7 +20,7 @@ from tabgrad.bridge_requests import (
     parse_run,
 )
 from tabgrad.bridge_runs import Runs
-from tabgrad.errors import TabgradError
+from tabgrad.errors import BusyError, TabgradError
 from tabgrad.ops import OPS
 from tabgrad.plan import Plan
 from tabgrad.train.trainer import Breathe
@@ -40,7 +40,7 @@ class Engine:
         openers: Mapping[str, Opener],
         browser_error: type[Exception],
         breathe: Breathe,
-        tuning: Tuning,
+        gpu: Gpu,
     ) -> None:
         """Make an engine.
 
@@ -49,15 +49,17 @@ class Engine:
             openers: the backends by name, the best first.
             browser_error: what JavaScript's errors arrive as.
             breathe: lets messages of the page through.
-            tuning: of WebGPU's kernels.
+            gpu: whose kernels are tuned and measured.
         """
         self._send = send
         self._browser_error = browser_error
         self._breathe = breathe
-        self._tuning = tuning
+        self._gpu = gpu
         self._corpora = Corpora()
         self._backends = Backends(openers)
         self._runs = Runs(self._corpora, self._backends, self._emit, breathe)
+        self._measure = Measure(self._corpora, gpu)
+        self._is_measuring = False
         self._benchmark: Benchmark | None = None
 
     def _emit(self, event: Request) -> None:
@@ -88,6 +90,7 @@ class Engine:
             "benchmark": self._run_benchmark,
             "self_test": self._self_test,
             "kernels": self._kernels,
+            "measure": self._run_measure,
             "skip_tuning": self._skip_tuning,
             "forget_kernels": self._forget_kernels,
             "free": self._free,
@@ -134,17 +137,26 @@ class Engine:
         self._refuse_during_benchmark()
         return await self._runs.train(request)
 
+    async def _run_measure(self, request: Request) -> Request:
+        self._runs.refuse_while_active("measure")
+        self._refuse_during_benchmark()
+        self._is_measuring = True
+        try:
+            return await self._measure.answer(request)
+        finally:
+            self._is_measuring = False
+
     async def _kernels(self, request: Request) -> Request:
-        return await self._tuning.report()
+        return await self._gpu.report()
 
     async def _skip_tuning(self, request: Request) -> None:
-        self._tuning.cut_short()
+        self._gpu.cut_short()
 
     async def _forget_kernels(self, request: Request) -> None:
-        await self._tuning.forget()
+        await self._gpu.forget()
 
     async def _stop(self, request: Request) -> None:
-        self._tuning.cut_short()
+        self._gpu.cut_short()
         if self._benchmark:
             self._benchmark.stop()
         await self._runs.stop_sample(request)
@@ -166,6 +178,8 @@ class Engine:
     def _refuse_during_benchmark(self) -> None:
         if self._benchmark:
             self._benchmark.refuse_second()
+        if self._is_measuring:
+            raise BusyError("the bench page measures; wait for its end")
 
     async def _self_test(self, request: Request) -> list[Request]:
         check_keys(request, ("backend", "ops", "all"), "selftest")

@@ -215,6 +215,18 @@ export class Api {
     return this.#engine.call("kernels");
   }
 
+  /**
+   * Measure the GPU for the bench page: its peaks, the rows of a product, the calls of a
+   * training step.
+   *
+   * @param {{what: "peaks" | "matmul" | "ops", op?: string, size?: number} & RunRequest}
+   *   request
+   * @returns {Promise<any>}
+   */
+  async measure(request) {
+    return this.#engine.call("measure", request);
+  }
+
   /** End the tuning under way: what is left takes the base kernels this time. */
   async skipTuning() {
     await this.#engine.call("skip_tuning");

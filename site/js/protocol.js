@@ -8,7 +8,7 @@
 /**
  * @typedef {"describe" | "add_corpus" | "validate" | "plan" | "train" | "pause"
  *   | "resume" | "stop" | "sample" | "stop_sample" | "logits" | "benchmark"
- *   | "self_test" | "kernels" | "skip_tuning" | "forget_kernels" | "free"} Method
+ *   | "self_test" | "measure" | "kernels" | "skip_tuning" | "forget_kernels" | "free"} Method
  *
  * @typedef {{type: "call", id: number, method: Method, request: object}} Call
  *
@@ -108,6 +108,7 @@ const METHODS = new Set([
   "logits",
   "benchmark",
   "self_test",
+  "measure",
   "kernels",
   "skip_tuning",
   "forget_kernels",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tabgrad.backends.probes import PROBES
 from tabgrad.backends.product_variants import TILE
 from tabgrad.backends.variant import BASE, WORKGROUP
 from tabgrad.backends.variants import VARIANTS, base_variant, fitting_variants
@@ -23,7 +24,7 @@ def test_names_are_unique_for_each_op() -> None:
 def test_every_wgsl_file_is_in_the_table() -> None:
     folder = wgsl_folder()
     paths = {path.relative_to(folder) for path in folder.rglob("*.wgsl")}
-    rows = [row for v in VARIANTS for row in v.passes]
+    rows = [row for v in (*VARIANTS, *PROBES) for row in v.passes]
     used = {file for row in rows for file in row.files}
     assert {path.with_suffix("").as_posix() for path in paths} == used
 

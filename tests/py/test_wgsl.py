@@ -14,6 +14,7 @@ from tabgrad.backends.wgsl import (
     fold_groups,
     is_float,
     preset_kernels,
+    probe_kernels,
 )
 from tabgrad.errors import BackendError
 from tabgrad.ops import OPS, Const
@@ -94,5 +95,6 @@ def test_dump_writes_each_kernel_of_the_cases_and_presets(tmp_path: Path) -> Non
     subprocess.run(command, check=True, env=environment)
     written = list(tmp_path.glob("*.wgsl"))
     labels = {path.name.rsplit(".", 2)[0] for path in written}
-    assert labels == {re.sub(r"\W+", ".", kernel.label) for kernel in case_kernels()}
+    kernels = [*case_kernels(), *probe_kernels()]
+    assert labels == {re.sub(r"\W+", ".", kernel.label) for kernel in kernels}
     assert len({path.read_text() for path in written}) == len(written)

@@ -32,8 +32,9 @@ class _RowByProgram:
 class GpuBench:
     """One call at a time on a device of its own backend; see `tuner.Bench`."""
 
-    def __init__(self, host: GpuHost) -> None:
-        """Make a bench with nothing loaded."""
+    def __init__(self, host: GpuHost, max_flat: int = MAX_FLAT) -> None:
+        """Make a bench with nothing loaded; `flat_limited` tells of `max_flat`."""
+        self._max_flat = max_flat
         self._chooser = _RowByProgram()
         self._backend = WebgpuBackend(host, self._chooser)
         self._inputs: dict[str, Array] = {}
@@ -41,7 +42,7 @@ class GpuBench:
 
     async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
         """Compile rows, allocate and fill inputs; return row -> why it is refused."""
-        consts = flat_limited(call.op, call.consts)
+        consts = flat_limited(call.op, call.consts, self._max_flat)
         whole, tensors = case_call(call.op, consts, False)
         plan = single_call_plan(replace(whole, adds=call.adds), tensors)
         refused = await self._prepare(plan, rows)
@@ -92,7 +93,7 @@ class GpuBench:
         self._backend.free()
 
 
-def flat_limited(op: Op, consts: Mapping[str, Const]) -> dict[str, Const]:
+def flat_limited(op: Op, consts: Mapping[str, Const], most: int) -> dict[str, Const]:
     """Return a call's constants with its flat length, if it is one, cut to a limit.
 
     Such a call (AdamW over all weights) may fill the device's memory; its time is
@@ -101,9 +102,9 @@ def flat_limited(op: Op, consts: Mapping[str, Const]) -> dict[str, Const]:
     lengths = {arg.axes[0][1] for arg in op.args if len(arg.axes) == 1}
     out = dict(consts)
     for letter in op.dims:
-        if letter in lengths and consts[letter] > MAX_FLAT:
-            out[letter] = MAX_FLAT
+        if letter in lengths and consts[letter] > most:
+            out[letter] = most
             for attr in op.attrs:
-                if consts[attr] > MAX_FLAT:
-                    out[attr] = MAX_FLAT // 2
+                if consts[attr] > most:
+                    out[attr] = most // 2
     return out

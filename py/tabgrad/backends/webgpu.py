@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tabgrad.backends.base import Progress, no_progress
-from tabgrad.backends.choice import BaseRows, Chooser, Pick
+from tabgrad.backends.choice import BaseRows, Chooser
 from tabgrad.backends.id_bounds import id_bounds
+from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu_host import ErrorScopes, GpuHost, JsObject, js_message
 from tabgrad.backends.webgpu_kernels import Layouts, Pipelines
 from tabgrad.backends.webgpu_memory import allocate, check_fits, destroy, usable_bytes
@@ -64,11 +65,13 @@ class WebgpuBackend:
         self.free()
         self._check_alive()
         pick = await self.chooser.choose(plan, progress)
-        programs: _Programs = {
-            name: [
-                (c, kernel) for c in calls for kernel in self._kernels(pick, name, c)
-            ]
+        rows = {
+            name: [(call, pick(name, call)) for call in calls]
             for name, calls in plan.programs.items()
+        }
+        programs: _Programs = {
+            name: [(c, kernel) for c, row in calls for kernel in self._kernels(c, row)]
+            for name, calls in rows.items()
         }
         wanted = [(k, c.op) for calls in programs.values() for c, k in calls]
         scratch = max((kernel.scratch_bytes for kernel, _ in wanted), default=0)
@@ -77,7 +80,7 @@ class WebgpuBackend:
         pipelines = await self._pipelines.compile(wanted, progress)
         buffers = await allocate(self._host, storages)
         number = {name: i for i, name in enumerate(buffers)}
-        loaded = Loaded(plan, id_bounds(plan), number, buffers)
+        loaded = Loaded(plan, id_bounds(plan), number, buffers, rows)
         try:
             await self._load(loaded, programs, pipelines)
             self._check_alive()
@@ -90,8 +93,8 @@ class WebgpuBackend:
         if self._host.player.failure:
             raise BackendError(f"WebGPU: {self._host.player.failure}")
 
-    def _kernels(self, pick: Pick, program: str, call: Call) -> tuple[Kernel, ...]:
-        kernels = assemble_passes(call, pick(program, call))
+    def _kernels(self, call: Call, row: Variant) -> tuple[Kernel, ...]:
+        kernels = assemble_passes(call, row)
         most = int(self._host.device.limits.maxComputeWorkgroupsPerDimension)
         for kernel in kernels:
             if max(kernel.groups) > most:
@@ -174,6 +177,15 @@ class WebgpuBackend:
             count = n_bytes // ITEM_BYTES
             flat = np.frombuffer(raw, loaded.dtype(name), count, start)
             out[name] = flat.reshape(loaded.plan.tensors[name].shape).copy()
+        return out
+
+    def parts(self, program: str) -> list[tuple[Call, str, range]]:
+        """Return the calls of a program, their rows, and which kernels they are."""
+        out: list[tuple[Call, str, range]] = []
+        at = 0
+        for call, row in self._require().rows[program]:
+            out.append((call, row.name, range(at, at + len(row.passes))))
+            at += len(row.passes)
         return out
 
     async def time_ms(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabgrad.backends.id_bounds import check_ids
+from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu_host import JsObject
 from tabgrad.errors import BackendError
+from tabgrad.ops import Call
 from tabgrad.plan import Plan
 from tabgrad.tensors import ITEM_BYTES, NUMPY_DTYPE, Array
 
@@ -25,6 +27,7 @@ class Loaded:
         bounds: what elements of index tensors must be below.
         number: storage -> its place in the player's list.
         buffers: storage -> GPUBuffer.
+        rows: program -> its calls and the rows that do them.
         handle: what the player calls the plan.
     """
 
@@ -32,6 +35,7 @@ class Loaded:
     bounds: Mapping[str, int]
     number: Mapping[str, int]
     buffers: Mapping[str, JsObject]
+    rows: Mapping[str, Sequence[tuple[Call, Variant]]] = field(default_factory=dict)
     handle: JsObject = None
 
     def size(self, tensor: str) -> int:

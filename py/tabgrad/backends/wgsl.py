@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from tabgrad.backends.probes import COPY, COPY_SIZES, FMA, FMA_SIZES, PROBES
 from tabgrad.backends.unroll import unrolled
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.variants import VARIANTS, base_variant
@@ -149,9 +150,17 @@ def preset_kernels(name: str) -> Iterable[Kernel]:
         yield from map(assemble, calls)
 
 
+def probe_kernels() -> Iterable[Kernel]:
+    """Yield the kernels that measure a device."""
+    probes = ((FMA, FMA_SIZES), (COPY, COPY_SIZES))
+    for (op, sizes), row in zip(probes, PROBES, strict=True):
+        yield assemble(case_call(op, sizes, False)[0], row)
+
+
 def _dump(folder: Path) -> int:
     """Write each distinct kernel into a folder; return how many."""
     kernels = [*case_kernels(), *preset_kernels("Nano"), *preset_kernels("Small")]
+    kernels += probe_kernels()
     folder.mkdir(parents=True, exist_ok=True)
     distinct = {kernel.source: kernel for kernel in kernels}
     for source, kernel in distinct.items():

@@ -1,0 +1,157 @@
+"""Measures a GPU and its kernels: peaks, rows of one call, the calls of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+from tabgrad.backends.choice import call_key
+from tabgrad.backends.probes import (
+    COPY,
+    COPY_SIZES,
+    FMA,
+    FMA_FLOPS,
+    FMA_SIZES,
+    PROBES,
+)
+from tabgrad.backends.selftest import deviation
+from tabgrad.backends.tuner import Bench
+from tabgrad.backends.variant import BASE, Variant
+from tabgrad.backends.webgpu import WebgpuBackend
+from tabgrad.errors import BackendError
+from tabgrad.ops import OPS, Call
+from tabgrad.ops.cases import case_call
+from tabgrad.plan import Plan
+from tabgrad.tensors import ITEM_BYTES
+
+PASS_MS = 2.0  # long beside the rounding of the device's clock
+PASSES = 7
+MAX_REPEATS = 1000
+_ROUNDED_MS = 0.1
+
+Clock = Callable[[int, int], Awaitable[list[float]]]  # repeats, passes -> ms of each
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of one call: median and the least and most of the passes."""
+
+    ms: float
+    least_ms: float
+    most_ms: float
+
+
+async def timed(clock: Clock) -> Times:
+    """Return the times of a call, repeated until passes are long."""
+    repeats = 1
+    (ms,) = await clock(repeats, 1)
+    if ms < _ROUNDED_MS:
+        repeats = 32
+        (ms,) = await clock(repeats, 1)
+    wanted = PASS_MS * repeats / max(ms, 0.01)
+    repeats = max(1, min(int(wanted), MAX_REPEATS))
+    times = [t / repeats for t in await clock(repeats, PASSES)]
+    return Times(median(times), min(times), max(times))
+
+
+async def peaks(bench: Bench, shrink: int) -> dict[str, float]:
+    """Return the device's multiply-adds (TFLOP/s) and copies (GB/s), as measured.
+
+    Args:
+        bench: that can load calls of these sizes.
+        shrink: how many times fewer elements: 1, or more for a software adapter.
+    """
+    found = {}
+    probes = ((FMA, FMA_SIZES), (COPY, COPY_SIZES))
+    for (op, whole), row in zip(probes, PROBES, strict=True):
+        sizes = {**whole, "N": int(whole["N"]) // shrink}
+        refused = await bench.load(case_call(op, sizes, False)[0], [row])
+        if refused:
+            raise BackendError(f"probe {op.name}: {refused[BASE]}")
+        found[op.name] = await timed(partial(bench.time_ms, BASE))
+    bench.free()
+    flops = FMA_FLOPS * FMA_SIZES["N"] * FMA_SIZES["ITERS"] / shrink
+    n_bytes = 2 * ITEM_BYTES * COPY_SIZES["N"] / shrink
+    fma_ms, copy_ms = found["fma"].least_ms, found["copy"].least_ms
+    return {"tflops": flops / fma_ms / 1e9, "gb_per_s": n_bytes / copy_ms / 1e6}
+
+
+async def compare_rows(
+    bench: Bench, call: Call, rows: Sequence[Variant]
+) -> list[dict[str, Any]]:
+    """Return time and error of each row of a call, held to the base row.
+
+    `error` is the largest deviation over what the op's contract allows.
+    """
+    refused = await bench.load(call, rows)
+    report: list[dict[str, Any]] = []
+    wanted = {} if BASE in refused else await bench.outputs(BASE)
+    for name in (row.name for row in rows):
+        if name in refused or not wanted:
+            why = refused.get(name) or "the base kernel failed"
+            report.append({"row": name, "refused": why})
+            continue
+        got = await bench.outputs(name)
+        error = max(deviation(call, a, got[a], wanted[a]).ratio for a in wanted)
+        times = await timed(partial(bench.time_ms, name))
+        report.append({"row": name, "error": min(error, 1e9), **vars(times)})
+    bench.free()
+    return report
+
+
+def square_call(op_name: str, size: int) -> Call:
+    """Return a product of square matrices."""
+    sizes = {"M": size, "N": size, "K": size}
+    return case_call(OPS[op_name], sizes, False)[0]
+
+
+async def op_table(
+    backend: WebgpuBackend, plan: Plan, program: str
+) -> list[dict[str, Any]]:
+    """Return the distinct calls of a loaded program, with time, work and count.
+
+    The program's tensors hold nonsense afterwards.
+    """
+    parts = backend.parts(program)
+    counts: dict[str, int] = {}
+    for call, _, _ in parts:
+        counts[call_key(call)] = counts.get(call_key(call), 0) + 1
+    rows = []
+    for call, row, part in reversed(parts):
+        key = call_key(call)
+        if key not in counts:
+            continue
+        times = await timed(partial(backend.time_ms, program, part))
+        _, _, sizes = key.partition(" ")
+        work = {"flops": call.flops, "bytes": moved_bytes(plan, call)}
+        what = {
+            "op": call.op.name,
+            "sizes": sizes,
+            "row": row,
+            "count": counts.pop(key),
+        }
+        rows.append({**what, **vars(times), **work})
+    return rows[::-1]
+
+
+async def program_times(backend: WebgpuBackend, program: str) -> dict[str, float]:
+    """Return the device's own time of a step of a loaded program, and its kernels."""
+    parts = backend.parts(program)
+    n_kernels = parts[-1][2].stop
+    whole = range(n_kernels)
+    times = await timed(partial(backend.time_ms, program, whole))
+    return {**vars(times), "dispatches": n_kernels}
+
+
+def moved_bytes(plan: Plan, call: Call) -> int:
+    """Return the least bytes that a call moves: each tensor once, updates twice."""
+
+    def weights() -> Iterable[int]:
+        for arg in call.op.args:
+            times = 2 if arg.access == "update" or arg.name in call.adds else 1
+            yield times * plan.tensors[call.args[arg.name]].n_bytes
+
+    return sum(weights())

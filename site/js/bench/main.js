@@ -1,0 +1,96 @@
+// The bench page. With `?auto=kernels|ops|train|backends|all` it runs by itself, draws no
+// text (a host without fonts cannot) and POSTs its JSON to /result; else a person runs it.
+
+/** @import { Report } from "./measure.js" */
+
+import { Api } from "../api.js";
+import { Store } from "../store.js";
+import { element } from "../ui/dom.js";
+import { measureAll, wantedOf } from "./measure.js";
+import { headline, markdownOf, tablesOf } from "./report.js";
+
+const query = new URLSearchParams(location.search);
+const api = new Api(new Store());
+
+/** @param {object} result */
+async function post(result) {
+  await fetch("result", { method: "POST", body: JSON.stringify(result) });
+}
+
+async function runByItself() {
+  try {
+    api.start();
+    await post(await measureAll(api, wantedOf(query), () => undefined));
+  } catch (error) {
+    await post({ error: String(error instanceof Error ? error.stack : error) });
+  }
+}
+
+function showPage() {
+  /** @type {Report} */
+  let measured = {};
+  const run = element("button", { type: "button", class: "primary" }, [
+    "Run the bench",
+  ]);
+  const asJson = element("button", { type: "button" }, ["Copy as JSON"]);
+  const asMarkdown = element("button", { type: "button" }, ["Copy as Markdown"]);
+  const note = element("p", { class: "note", role: "status" }, [
+    "Products of matrices, the calls of a training step, training and backends.",
+  ]);
+  const tables = element("section", {}, []);
+  const buttons = element("div", { class: "buttons" }, [run, asJson, asMarkdown]);
+  const title = element("h1", {}, ["Bench"]);
+  document.body.append(
+    element("main", { class: "card" }, [title, buttons, note, tables]),
+  );
+  /** @param {Report} report */
+  const draw = (report) => {
+    note.textContent = headline(report);
+    tables.replaceChildren(...tablesOf(report).map(drawn));
+  };
+  run.addEventListener("click", async () => {
+    run.toggleAttribute("disabled", true);
+    try {
+      measured = await measureAll(api, wantedOf(query), draw);
+    } catch (error) {
+      note.textContent = String(error);
+    }
+    run.toggleAttribute("disabled", false);
+  });
+  /** @param {() => string} text */
+  const copy = async (text) => {
+    await navigator.clipboard.writeText(text());
+    note.textContent = "Copied.";
+  };
+  asJson.addEventListener("click", () => copy(() => JSON.stringify(measured, null, 1)));
+  asMarkdown.addEventListener("click", () => copy(() => markdownOf(measured)));
+  api.start();
+}
+
+/** @param {import("./report.js").Table} table */
+function drawn({ title, head, rows }) {
+  /** @param {string} tag @param {string[]} cells */
+  const line = (tag, cells) =>
+    element(
+      "tr",
+      {},
+      cells.map((cell) => element(tag, {}, [cell])),
+    );
+  return element("section", { class: "table-scroll" }, [
+    element("h2", {}, [title]),
+    element("table", {}, [
+      element("thead", {}, [line("th", head)]),
+      element(
+        "tbody",
+        {},
+        rows.map((row) => line("td", row)),
+      ),
+    ]),
+  ]);
+}
+
+if (query.has("auto")) {
+  runByItself();
+} else {
+  showPage();
+}

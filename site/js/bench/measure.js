@@ -1,0 +1,190 @@
+// What the bench measures, section by section: a plain object that JSON holds.
+
+/** @import { Api } from "../api.js" */
+
+export const SECTIONS = /** @type {const} */ (["kernels", "ops", "train", "backends"]);
+export const DEFAULTS = {
+  presets: ["Tiny", "Small", "Medium", "Large", "XL", "Huge", "Massive", "Mega"],
+  sizes: [256, 512, 1024, 2048, 4096],
+  forms: ["matmul_nn", "matmul_nt", "matmul_tn"],
+  steps: 200,
+};
+const DRIFT_STEPS = 50;
+const SOFTWARE_SHRINK = 256; // times less work in the probes of a software adapter
+
+/**
+ * @typedef {(typeof SECTIONS)[number]} Section
+ * @typedef {{
+ *   sections: Section[], presets: string[], sizes: number[], forms: string[],
+ *   steps: number, kernels: "auto" | "base", backends: string[]
+ * }} Wanted
+ * @typedef {Record<string, any>} Report
+ */
+
+/**
+ * @param {URLSearchParams} query `auto` or `sections`: names with commas, or "all"
+ * @returns {Wanted}
+ */
+export function wantedOf(query) {
+  /**
+   * @param {string} name
+   * @param {string[]} otherwise
+   */
+  const list = (name, otherwise) => query.get(name)?.split(",") ?? otherwise;
+  const asked = list("auto", list("sections", ["all"]));
+  return {
+    sections: SECTIONS.filter((name) => asked.includes("all") || asked.includes(name)),
+    presets: list("presets", DEFAULTS.presets),
+    sizes: list("sizes", DEFAULTS.sizes.map(String)).map(Number),
+    forms: list("forms", DEFAULTS.forms),
+    steps: Number(query.get("steps") ?? DEFAULTS.steps),
+    kernels: query.get("kernels") === "base" ? "base" : "auto",
+    backends: list("backends", ["wasm", "webgpu"]),
+  };
+}
+
+/**
+ * Measure all that is wanted; what fails is noted in its place.
+ *
+ * @param {Api} api started
+ * @param {Wanted} wanted
+ * @param {(report: Report) => void} onPart called after each part
+ * @returns {Promise<Report>}
+ */
+export async function measureAll(api, wanted, onPart) {
+  const facts = await api.ready;
+  const { version, build, adapter, adapters, threads } = facts;
+  /** @type {Report} */
+  const report = {
+    version,
+    build,
+    adapter,
+    is_software: adapters.webgpu?.software ?? null,
+    browser: await browser(),
+    threads,
+    date: new Date().toISOString(),
+    query: globalThis.location.search,
+  };
+  const part = partsOf(report, onPart);
+  const shrink = report.is_software ? SOFTWARE_SHRINK : 1;
+  await part("peaks", () => api.measure({ what: "peaks", size: shrink }));
+  for (const section of wanted.sections) {
+    await RUN[section](api, wanted, part);
+  }
+  return report;
+}
+
+/** @returns {Promise<string>} */
+async function browser() {
+  const agent = /** @type {any} */ (navigator).userAgentData;
+  const told = await agent?.getHighEntropyValues(["fullVersionList"]);
+  const full = told?.fullVersionList?.map((/** @type {any} */ { brand, version }) =>
+    [brand, version].join(" "),
+  );
+  return full?.length ? full.join(", ") : navigator.userAgent;
+}
+
+/** @typedef {(path: string, run: () => Promise<any>) => Promise<any>} Part */
+
+/**
+ * @param {Report} report
+ * @param {(report: Report) => void} onPart
+ * @returns {Part} runs something and notes its result or error under "a/b"
+ */
+function partsOf(report, onPart) {
+  return async (path, run) => {
+    const start = performance.now();
+    const result = await run().catch((error) => ({ error: String(error.message) }));
+    const keys = path.split("/");
+    const last = /** @type {string} */ (keys.pop());
+    let at = report;
+    for (const key of keys) {
+      at[key] ??= {};
+      at = at[key];
+    }
+    at[last] = Array.isArray(result)
+      ? result
+      : { ...result, wall_s: (performance.now() - start) / 1000 };
+    onPart(report);
+    return result;
+  };
+}
+
+/** @type {Record<Section, (api: Api, wanted: Wanted, part: Part) => Promise<void>>} */
+const RUN = {
+  async kernels(api, { sizes, forms }, part) {
+    for (const size of sizes) {
+      for (const op of forms) {
+        await part(`kernels/${op} ${size}`, () =>
+          api.measure({ what: "matmul", op, size }),
+        );
+      }
+    }
+  },
+  async ops(api, { presets, kernels }, part) {
+    for (const preset of presets) {
+      await part(`ops/${preset}`, () => api.measure({ what: "ops", preset, kernels }));
+    }
+  },
+  async train(api, { presets, steps, kernels }, part) {
+    for (const preset of presets) {
+      await part(`train/${preset}`, () => trained(api, preset, steps, kernels));
+    }
+  },
+  async backends(api, { presets, backends, kernels }, part) {
+    for (const preset of presets) {
+      await part(`backends/${preset}`, () => compared(api, preset, backends, kernels));
+    }
+  },
+};
+
+/**
+ * @param {Api} api
+ * @param {string} preset
+ * @param {number} steps
+ * @param {"auto" | "base"} kernels
+ */
+async function trained(api, preset, steps, kernels) {
+  const wanted = {
+    preset,
+    kernels,
+    backend: "webgpu",
+    steps: steps + 1,
+    eval_every: 0,
+  };
+  const { losses, grad_norms: _, val_losses: __, ...row } = await api.train(wanted);
+  const { seconds, rows } = await api.kernels();
+  return {
+    ...row,
+    n_steps: steps,
+    last_loss: losses.at(-1),
+    tuning_s: seconds,
+    tuned: rows,
+  };
+}
+
+/**
+ * @param {Api} api
+ * @param {string} preset
+ * @param {string[]} backends the first is what the others are held to
+ * @param {"auto" | "base"} kernels
+ */
+async function compared(api, preset, backends, kernels) {
+  /** @type {Report} */
+  const rows = {};
+  for (const backend of backends) {
+    const wanted = { preset, kernels, backend, steps: DRIFT_STEPS, eval_every: 0 };
+    const { ms_per_step, losses, tokens_per_s } = await api.train(wanted);
+    rows[backend] = { ms_per_step, tokens_per_s, losses };
+  }
+  const base = rows[backends[0]];
+  for (const backend of backends) {
+    const { losses, ms_per_step } = rows[backend];
+    const errors = losses.map((/** @type {number} */ loss, /** @type {number} */ i) =>
+      Math.abs(loss / base.losses[i] - 1),
+    );
+    rows[backend].drift = Math.max(...errors);
+    rows[backend].speed_up = base.ms_per_step.median / ms_per_step.median;
+  }
+  return rows;
+}

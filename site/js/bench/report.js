@@ -1,0 +1,186 @@
+// The bench's report as tables: lists of texts, which the page and Markdown both show.
+
+/** @import { Report } from "./measure.js" */
+
+/** @typedef {{title: string, head: string[], rows: string[][]}} Table */
+
+/** @param {number | null | undefined} value */
+function three(value) {
+  return value == null ? "–" : Number(value.toPrecision(3)).toString();
+}
+
+/** @param {number} part */
+function percent(part) {
+  return `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
+}
+
+/** @param {string} title @param {string} error @returns {Table} */
+function failed(title, error) {
+  return { title, head: ["failed"], rows: [[error]] };
+}
+
+/**
+ * @param {Report} report
+ * @returns {Table[]}
+ */
+export function tablesOf(report) {
+  const sections = [peakTable, kernelTables, trainTable, opTables, backendTables];
+  return sections.flatMap((section) => section(report));
+}
+
+/** @param {Report} report @returns {Table[]} */
+function peakTable({ peaks }) {
+  if (!peaks || peaks.error) {
+    return peaks ? [failed("Peaks", peaks.error)] : [];
+  }
+  const rows = [[three(peaks.tflops), three(peaks.gb_per_s)]];
+  return [{ title: "Measured peaks", head: ["FMA, TFLOP/s", "Copy, GB/s"], rows }];
+}
+
+/** @param {Report} report @returns {Table[]} */
+function kernelTables({ kernels = {}, peaks = {} }) {
+  const head = [
+    "Kernel",
+    "ms",
+    "Least – most",
+    "TFLOP/s",
+    "Of peak",
+    "Error / allowed",
+  ];
+  return Object.entries(kernels).map(([title, { error, flops, rows }]) => {
+    if (error) {
+      return failed(title, error);
+    }
+    /** @param {any} row */
+    const cells = (row) => {
+      if (row.refused) {
+        return [row.row, row.refused, "", "", "", ""];
+      }
+      const tflops = flops / row.ms / 1e9;
+      const spread = `${three(row.least_ms)} – ${three(row.most_ms)}`;
+      const ofPeak = peaks.tflops ? percent(tflops / peaks.tflops) : "–";
+      const right = row.error <= 1 ? three(row.error) : `WRONG ${three(row.error)}`;
+      return [row.row, three(row.ms), spread, three(tflops), ofPeak, right];
+    };
+    return { title, head, rows: rows.map(cells) };
+  });
+}
+
+/** @param {Report} report @returns {Table[]} */
+function trainTable({ train = {}, ops = {} }) {
+  const head = [
+    "Preset",
+    "ms / step",
+    "Middle half",
+    "First step, ms",
+    "Tokens / s",
+    "Host share",
+    "Kernels a step",
+    "Tuning, s",
+  ];
+  const rows = Object.entries(train).map(([preset, row]) => {
+    if (row.error) {
+      return [preset, row.error, "", "", "", "", "", ""];
+    }
+    const { median, p25, p75 } = row.ms_per_step;
+    const step = ops[preset]?.step;
+    const host = step ? percent(Math.max(0, 1 - step.ms / median)) : "–";
+    const spread = `${three(p25)} – ${three(p75)}`;
+    const rate = Math.round(row.tokens_per_s).toString();
+    const count = step ? `${step.dispatches}` : "–";
+    const first = three(row.first_step_ms);
+    return [
+      preset,
+      three(median),
+      spread,
+      first,
+      rate,
+      host,
+      count,
+      three(row.tuning_s),
+    ];
+  });
+  return rows.length ? [{ title: "Training on WebGPU", head, rows }] : [];
+}
+
+/** @param {Report} report @returns {Table[]} */
+function opTables({ ops = {}, peaks = {} }) {
+  const head = ["Op", "Sizes", "Kernel", "Calls", "us", "Share", "TFLOP/s", "GB/s"];
+  return Object.entries(ops).map(([preset, { error, step, rows }]) => {
+    const title = `Ops of a training step: ${preset}`;
+    if (error) {
+      return failed(title, error);
+    }
+    /** @param {any} row */
+    const total = (row) => row.ms * row.count;
+    const sum = rows.reduce((/** @type {number} */ s, /** @type {any} */ r) => {
+      return s + total(r);
+    }, 0);
+    /** @param {any} row */
+    const cells = (row) => {
+      const share = percent(total(row) / sum);
+      const tflops = row.flops ? three(row.flops / row.ms / 1e9) : "–";
+      const rate = three(row.bytes / row.ms / 1e6);
+      const us = three(row.ms * 1000);
+      return [row.op, row.sizes, row.row, `${row.count}`, us, share, tflops, rate];
+    };
+    const sorted = [...rows].sort((a, b) => total(b) - total(a));
+    const all = [
+      "all",
+      "",
+      "",
+      `${step.dispatches}`,
+      three(step.ms * 1000),
+      "",
+      "",
+      "",
+    ];
+    const peak = `; peaks ${three(peaks.tflops)} TFLOP/s, ${three(peaks.gb_per_s)} GB/s`;
+    return { title: title + peak, head, rows: [...sorted.map(cells), all] };
+  });
+}
+
+/** @param {Report} report @returns {Table[]} */
+function backendTables({ backends = {} }) {
+  const head = ["Backend", "ms / step", "Speed-up", "Loss drift, 50 steps"];
+  return Object.entries(backends).map(([preset, { error, wall_s: _, ...rows }]) => {
+    const title = `Backends: ${preset}`;
+    if (error) {
+      return failed(title, error);
+    }
+    const cells = Object.entries(rows).map(([name, row]) => [
+      name,
+      three(row.ms_per_step.median),
+      three(row.speed_up),
+      row.drift.toExponential(1),
+    ]);
+    return { title, head, rows: cells };
+  });
+}
+
+/**
+ * @param {Report} report
+ * @returns {string} where and how it was measured
+ */
+export function headline(report) {
+  const { adapter, browser, build, version, date } = report;
+  const words = `${adapter ?? "no GPU"}, ${browser}, tabgrad ${version} (${build}), ${date}`;
+  return report.is_software
+    ? `${words}. A software adapter: these numbers say nothing about a GPU.`
+    : words;
+}
+
+/** @param {Report} report */
+export function markdownOf(report) {
+  const lines = [headline(report), ""];
+  for (const { title, head, rows } of tablesOf(report)) {
+    lines.push(`**${title}**`, "", line(head), line(head.map(() => "---")));
+    lines.push(...rows.map(line), "");
+  }
+  return lines.join("\n");
+}
+
+/** @param {string[]} cells */
+function line(cells) {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "/")).join(" | ")} |`;
+}

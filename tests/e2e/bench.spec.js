@@ -1,0 +1,62 @@
+// The bench page runs by itself without a word on it, and shows tables to a person.
+import { expect, test } from "@playwright/test";
+import { noteWebgpuRun } from "./webgpu_ran.js";
+
+const SMALL = "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu";
+
+test("bench.html?auto posts all that it measured and draws no text", async ({
+  page,
+}) => {
+  /** @type {(report: any) => void} */
+  let take = () => undefined;
+  const posted = new Promise((resolve) => {
+    take = resolve;
+  });
+  await page.route("**/result", async (route) => {
+    take(route.request().postDataJSON());
+    await route.fulfill({ status: 204 });
+  });
+  await page.goto(`bench.html?auto=all&${SMALL}`);
+  const report = await posted;
+  expect((await page.locator("body").textContent())?.trim()).toBe("");
+  expect(report).toMatchObject({
+    is_software: true,
+    adapter: /** @type {any} */ (expect.any(String)),
+  });
+  expect(report.browser).toMatch(/\d+\.\d+/);
+  expect(report.build).toMatch(/^[0-9a-f]+$/);
+  expect(report.peaks.tflops).toBeGreaterThan(0);
+  expect(report.peaks.gb_per_s).toBeGreaterThan(0);
+  const product = report.kernels["matmul_nn 32"];
+  expect(product.flops).toBe(2 * 32 ** 3);
+  expect(product.rows[0]).toMatchObject({ row: "base", error: 0 });
+  for (const row of product.rows) {
+    expect(row.refused ?? "", row.row).toBe("");
+    expect(row.error, row.row).toBeLessThanOrEqual(1);
+    expect(row.least_ms).toBeLessThanOrEqual(row.most_ms);
+  }
+  const { step, rows } = report.ops.Nano;
+  const calls = rows.reduce(
+    (/** @type {number} */ n, /** @type {any} */ r) => n + r.count,
+    0,
+  );
+  expect(step.dispatches).toBeGreaterThanOrEqual(calls);
+  expect(rows.map((/** @type {any} */ r) => r.op)).toContain("adamw_update");
+  expect(report.train.Nano.n_steps).toBe(20);
+  const { webgpu, numpy } = report.backends.Nano;
+  expect(numpy.drift).toBe(0);
+  expect(webgpu.drift).toBeLessThanOrEqual(1e-4);
+  expect(webgpu.losses).toHaveLength(50);
+  noteWebgpuRun("the bench page", report.adapter);
+});
+
+test("a person gets tables, and is told of a software adapter", async ({ page }) => {
+  await page.goto(`bench.html?sections=train&${SMALL}`);
+  await page.getByRole("button", { name: "Run the bench" }).click();
+  const table = page.getByRole("table").last();
+  await expect(page.getByRole("heading", { name: "Training on WebGPU" })).toBeVisible({
+    timeout: 120_000,
+  });
+  await expect(table).toContainText("Nano");
+  await expect(page.getByRole("status")).toContainText("A software adapter");
+});
