@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tabgrad.backends.base import no_progress
@@ -59,7 +60,7 @@ class Benchmark:
         if not isinstance(n_steps, int) or not 1 <= n_steps <= MAX_STEPS:
             raise ConfigError(f"n_steps: got {n_steps!r}, wanted 1 to {MAX_STEPS}")
         config = run.config.replace(steps=1 + n_steps, eval_every=0)
-        wanted = RunRequest(config, run.corpus_name, run.encoded, run.split)
+        wanted = replace(run, config=config)
         kernels = parse_kernels(request.get("kernels"))
         names = request.get("backends") or list(self._backends.found)
         rows = []
@@ -93,7 +94,11 @@ class Benchmark:
 
     async def _time(self, opened: Opened, run: RunRequest) -> dict[str, Any]:
         trainer = self._trainer = Trainer(
-            run.config, run.split, opened.backend, self._breathe
+            run.config,
+            run.split,
+            opened.backend,
+            self._breathe,
+            is_fused=run.is_fused,
         )
         await start_trainer(trainer, no_progress)
         times = StepTimes()

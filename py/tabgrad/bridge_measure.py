@@ -72,7 +72,7 @@ class Measure:
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
         run = parse_run(wanted, self._corpora)
         backend = await self._gpu.open(parse_kernels(request.get("kernels")))
-        trainer = Trainer(run.config, run.split, backend)
+        trainer = Trainer(run.config, run.split, backend, is_fused=run.is_fused)
         try:
             await start_trainer(trainer, no_progress)
             await trainer.train(1, lambda _: None)

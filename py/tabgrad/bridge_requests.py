@@ -22,7 +22,17 @@ DEFAULT_CORPUS = "tinyshakespeare"
 DEFAULT_TOKENIZER = "byte"
 TEXTS_KEPT = 3
 BACKENDS = ("auto", "webgpu", "wasm", "numpy")
-RUN_KEYS = ("preset", "config", "steps", "seed", "eval_every", "corpus", "tokenizer")
+RUN_KEYS = (
+    "preset",
+    "config",
+    "steps",
+    "seed",
+    "eval_every",
+    "corpus",
+    "tokenizer",
+    "plan",
+)
+PLANS = ("fused", "plain")  # the same numbers; the plain one is the definition
 _OVERRIDES = ("steps", "seed", "eval_every")
 _FIELD = re.compile(r"[a-z_0-9]+")
 
@@ -118,10 +128,12 @@ class RunRequest:
     corpus_name: str
     encoded: TokenizedText
     split: SplitText
+    is_fused: bool = True
 
     def plan(self) -> Plan:
         """Return the plan of the run, without a device's limits."""
-        return build_plan(self.config, len(self.encoded.tokens))
+        n_tokens = len(self.encoded.tokens)
+        return build_plan(self.config, n_tokens, is_fused=self.is_fused)
 
 
 def run_config(request: Mapping[str, Any]) -> RunConfig:
@@ -158,8 +170,12 @@ def parse_run(request: Mapping[str, Any], corpora: Corpora) -> RunRequest:
             f"vocab_size: got {asked}, wanted {size}: the tokenizer decides it; "
             "leave vocab_size out"
         )
+    kind = request.get("plan") or PLANS[0]
+    if kind not in PLANS:
+        raise ConfigError(f"plan: got {kind!r}, wanted {' or '.join(PLANS)}")
     split = split_text(encoded.tokens, config.model.block_size)
-    return RunRequest(config.replace(vocab_size=size), corpus.name, encoded, split)
+    config = config.replace(vocab_size=size)
+    return RunRequest(config, corpus.name, encoded, split, kind == PLANS[0])
 
 
 def field_faults(

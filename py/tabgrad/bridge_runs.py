@@ -119,7 +119,13 @@ class Runs:
         return run
 
     def _trainer(self, request: RunRequest, opened: Opened) -> Trainer:
-        return Trainer(request.config, request.split, opened.backend, self._breathe)
+        return Trainer(
+            request.config,
+            request.split,
+            opened.backend,
+            self._breathe,
+            is_fused=request.is_fused,
+        )
 
     def _progress(self, what: str, done: int, total: int) -> None:
         self._emit({"type": "preparing", "what": what, "done": done, "total": total})

@@ -11,7 +11,7 @@ import { Engine } from "./engine.js";
  * @typedef {{
  *   preset?: string, config?: Record<string, any>, steps?: number, seed?: number,
  *   eval_every?: number, corpus?: CorpusRequest, tokenizer?: string, backend?: string,
- *   kernels?: "auto" | "base" | Record<string, string>
+ *   kernels?: "auto" | "base" | Record<string, string>, plan?: "fused" | "plain"
  * }} RunRequest
  *
  * @typedef {{

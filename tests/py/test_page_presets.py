@@ -34,7 +34,7 @@ def test_the_table_has_the_presets_in_their_order(script):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_row_has_the_sizes_and_the_memory_of_its_preset(script, name):
     config = PRESETS[name]
-    plan = build_plan(config, CORPUS_TOKENS)
+    plan = build_plan(config, CORPUS_TOKENS, is_fused=True)
     known = {**config.to_dict(), "n_params": plan.n_params, "bytes": plan.n_bytes}
     row = rows(script)[name]
     assert row == {key: known[key] for key in row}

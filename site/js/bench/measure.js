@@ -16,8 +16,8 @@ const SOFTWARE_SHRINK = 256; // times less work in the probes of a software adap
  * @typedef {(typeof SECTIONS)[number]} Section
  * @typedef {{
  *   sections: Section[], presets: string[], sizes: number[], forms: string[],
- *   steps: number, kernels: "auto" | "base", backends: string[]
- * }} Wanted
+ *   steps: number, kernels: "auto" | "base", backends: string[], seconds: number
+ * }} Wanted  after `seconds` no part is begun
  * @typedef {Record<string, any>} Report
  */
 
@@ -33,7 +33,10 @@ export function wantedOf(query) {
   const list = (name, otherwise) => query.get(name)?.split(",") ?? otherwise;
   const asked = list("auto", list("sections", ["all"]));
   return {
-    sections: SECTIONS.filter((name) => asked.includes("all") || asked.includes(name)),
+    sections: asked.includes("all")
+      ? [...SECTIONS]
+      : asked.flatMap((name) => SECTIONS.filter((section) => section === name)),
+    seconds: Number(query.get("seconds") ?? Number.POSITIVE_INFINITY),
     presets: list("presets", DEFAULTS.presets),
     sizes: list("sizes", DEFAULTS.sizes.map(String)).map(Number),
     forms: list("forms", DEFAULTS.forms),
@@ -65,7 +68,7 @@ export async function measureAll(api, wanted, onPart) {
     date: new Date().toISOString(),
     query: globalThis.location.search,
   };
-  const part = partsOf(report, onPart);
+  const part = partsOf(report, onPart, wanted.seconds);
   const shrink = report.is_software ? SOFTWARE_SHRINK : 1;
   await part("peaks", () => api.measure({ what: "peaks", size: shrink }));
   for (const section of wanted.sections) {
@@ -89,11 +92,17 @@ async function browser() {
 /**
  * @param {Report} report
  * @param {(report: Report) => void} onPart
+ * @param {number} seconds after which no part is begun
  * @returns {Part} runs something and notes its result or error under "a/b"
  */
-function partsOf(report, onPart) {
+function partsOf(report, onPart, seconds) {
+  const end = performance.now() + seconds * 1000;
   return async (path, run) => {
     const start = performance.now();
+    if (start > end) {
+      report.left_out = [...(report.left_out ?? []), path];
+      return undefined;
+    }
     const result = await run().catch((error) => ({ error: String(error.message) }));
     const keys = path.split("/");
     const last = /** @type {string} */ (keys.pop());
