@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 
 from tools import bench as timing
-from tools import bundle, testrun
+from tools import bundle, gpu_host, testrun
 from tools import check as checks
 from tools import serve as server
 from tools.paths import BUILD, DIST, RESULTS, ROOT, cache_dir
@@ -41,7 +41,9 @@ def check(given: argparse.Namespace) -> int:
 
 
 def bench(given: argparse.Namespace) -> int:
-    """Time training in Chromium, one backend after the other."""
+    """Time training in Chromium; with --gpu-host the whole bench on this card."""
+    if given.gpu_host is not None:
+        return gpu_host.run_gpu_host(given.gpu_host, given.seconds)
     return timing.run_bench(given.preset, given.steps, given.backends)
 
 
@@ -83,6 +85,15 @@ def parser() -> argparse.ArgumentParser:
     timed.add_argument(
         "--backends", nargs="+", default=["webgpu", "wasm", "numpy"], metavar="NAME"
     )
+    timed.add_argument(
+        "--gpu-host",
+        nargs="?",
+        const="auto=all",
+        metavar="QUERY",
+        help="run bench.html?QUERY (default: auto=all) on this host's card; needs "
+        "dist/ and a Chromium, no Node and no network",
+    )
+    timed.add_argument("--seconds", type=int, default=900, help="to wait for it")
     add(clean).add_argument(
         "--cache", action="store_true", help="downloads and toolchain, too"
     )
