@@ -153,7 +153,7 @@ def build_plan(
     corpus_tokens: int,
     max_storage_bytes: int = NO_LIMIT,
     *,
-    is_fused: bool = False,
+    is_fused: bool = True,
 ) -> Plan:
     """Return the plan of a run.
 
@@ -161,7 +161,8 @@ def build_plan(
         config: the hyperparameters.
         corpus_tokens: length of the token array, train and held-out parts together.
         max_storage_bytes: the largest buffer that the device can bind.
-        is_fused: put fused ops in place of plain ones; the numbers stay.
+        is_fused: put fused ops in place of plain ones. The plain plan is the
+            definition; the numbers are the same.
 
     Raises:
         PlanError: a tensor is larger than that; the message names it.

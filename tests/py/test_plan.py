@@ -24,8 +24,9 @@ def overlap(a, b):
 
 @pytest.mark.parametrize("name", ["Nano", "Small", "XL"])
 @pytest.mark.parametrize("program", ["train", "eval", "logits"])
-def test_every_read_sees_the_last_write_of_its_tensor(name, program):
-    plan = plan_of(name)
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_every_read_sees_the_last_write_of_its_tensor(name, program, is_fused):
+    plan = plan_of(name, is_fused=is_fused)
     owner = {}  # storage -> list of (span, tensor) written last
     for call in plan.programs[program]:
         for tensor in call.tensors_read():
@@ -51,9 +52,10 @@ def test_a_call_never_binds_overlapping_tensors(name):
 
 
 @pytest.mark.parametrize("name", ["Small", "Mega"])
-def test_a_read_never_shares_a_storage_with_what_is_written(name):
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_a_read_never_shares_a_storage_with_what_is_written(name, is_fused):
     """WebGPU refuses read and read_write of one buffer in a dispatch."""
-    plan = plan_of(name, max_storage_bytes=128 << 20)
+    plan = plan_of(name, max_storage_bytes=128 << 20, is_fused=is_fused)
     for calls in plan.programs.values():
         for call in calls:
             by_access = {"read": set(), "write": set()}

@@ -92,7 +92,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return build_plan(preset("Nano"), 2000)
+    return build_plan(preset("Nano"), 2000, is_fused=False)
 
 
 def chosen(tuner: Tuner, plan: Plan, progress=no_progress) -> dict[str, str]:

@@ -24,7 +24,7 @@ VOCAB = 256
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return build_plan(preset("Nano"), CORPUS_TOKENS)
+    return build_plan(preset("Nano"), CORPUS_TOKENS, is_fused=False)
 
 
 def prepared(plan: Plan) -> tuple[FakeHost, WebgpuBackend]:

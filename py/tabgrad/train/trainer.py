@@ -64,7 +64,7 @@ class Trainer:
         backend: Backend,
         breathe: Breathe = yield_once,
         *,
-        is_fused: bool = False,
+        is_fused: bool = True,
     ) -> None:
         """Make a run; nothing is allocated until `start`.
 
@@ -74,7 +74,7 @@ class Trainer:
             backend: runs the plan.
             breathe: awaited once a chunk, so that whatever may pause or stop the run
                 gets through.
-            is_fused: run the fused plan; the same numbers by fewer calls.
+            is_fused: run the fused plan rather than the plain one.
         """
         self.is_fused = is_fused
         self._breathe = breathe
