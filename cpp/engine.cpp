@@ -10,6 +10,7 @@
 
 #include "contract.h"
 #include "memory.h"
+#include "normals.h"
 #include "room.h"
 #include "team.h"
 
@@ -31,6 +32,7 @@ enum Status : int {
   OTHER_CONTRACT = 2,
   DOES_NOT_FIT = 3,
   NO_PROGRAM = 4,
+  OUTSIDE = 5,
 };
 
 // A serialised plan begins with these words, see py/tabgrad/backends/wasm_abi.py.
@@ -82,6 +84,14 @@ void run_job(Part& part) {
       call += op.n_words;
     }
   }
+}
+
+Normals normals;
+
+void run_normals(Part& part) {
+  const Normals mine = normals;
+  fill_normals(mine, part);
+  part.finish();
 }
 
 // Walks through the calls of a program; false where one is unknown or leaves its room.
@@ -163,6 +173,17 @@ EXPORTED int tg_run(int program, int n_steps) {
   if (chosen.n_calls == 0 || n_steps < 1) return OK;  // no barrier would hold the team
   job = {engine.plan + chosen.start, chosen.n_calls, n_steps};
   engine.team.run(run_job);
+  return OK;
+}
+
+// Fills n floats from a byte of the arena on with fresh weights: std times the normals of
+// a stream. Returns a status.
+EXPORTED int tg_fill_normals(std::size_t offset, std::size_t n, std::uint32_t seed_low,
+                             std::uint32_t seed_high, std::uint32_t sub_stream,
+                             std::uint32_t stream, float std) {
+  if (!engine.room.holds(offset, n)) return OUTSIDE;
+  normals = {at<float*>(engine.arena, offset), n, {seed_low, seed_high}, sub_stream, stream, std};
+  engine.team.run(run_normals);
   return OK;
 }
 

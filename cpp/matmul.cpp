@@ -73,7 +73,20 @@ void pack_panel(float* panel, const Operand& from, std::size_t n, std::size_t de
 
 template <std::size_t W>
 void pack(float* panels, const Operand& from, std::size_t n, std::size_t depth) {
-  for (std::size_t i = 0; i < n; i += W) {
+  std::size_t i = 0;
+  if (from.step == 1) {
+    // panels side by side, so that a cache line is read once
+    constexpr std::size_t LINE = 16;
+    for (; i + LINE <= n; i += LINE) {
+      for (std::size_t k = 0; k < depth; ++k) {
+        const float* p = from.p + i + k * from.k_step;
+        for (std::size_t j = 0; j < LINE; j += LANES) {
+          store4(panels + (i + j / W * W) * depth + k * W + j % W, load4(p + j));
+        }
+      }
+    }
+  }
+  for (; i < n; i += W) {
     pack_panel<W>(panels + i * depth, from.at(i, 0), std::min(W, n - i), depth);
   }
 }

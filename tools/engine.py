@@ -1,8 +1,10 @@
-"""Compiles cpp/ into the CPU engine: three WebAssembly builds and one native library.
+"""Compiles cpp/ into the CPU engine: six WebAssembly builds and one native library.
 
 - engine64: 64-bit memory, threads
 - engine32: 32-bit memory, threads
 - engine32st: 32-bit memory, one thread: for pages that are not cross-origin isolated
+- each of them again with `fma` at the end of its name: with relaxed SIMD, whose product
+  and sum in one instruction not every browser has
 
 The native library is the same sources under address and undefined-behaviour sanitizers.
 A build is done again only when its sources, headers, flags or compiler changed.
@@ -13,7 +15,7 @@ import platform
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tools import packages
@@ -71,7 +73,7 @@ class Variant:
     descriptors_64: int
 
 
-VARIANTS = (
+_PLAIN = (
     Variant(
         name="engine64",
         flags=("-sMEMORY64=1", "-Wno-experimental", *THREADS),
@@ -89,6 +91,13 @@ VARIANTS = (
         flags=(),
         link=("-sMAXIMUM_MEMORY=4GB",),
         descriptors_64=0,
+    ),
+)
+VARIANTS = (
+    *_PLAIN,
+    *(
+        replace(v, name=f"{v.name}fma", flags=(*v.flags, "-mrelaxed-simd"))
+        for v in _PLAIN
     ),
 )
 

@@ -14,6 +14,7 @@ from js import Object, Uint8Array
 from numpy.typing import NDArray
 from pyodide.ffi import JsException, to_js
 
+from tabgrad.backends.base import Draw
 from tabgrad.backends.choice import BaseRows, Chooser, ForcedRows
 from tabgrad.backends.tuner import Tuner
 from tabgrad.backends.tuner_bench import GpuBench
@@ -180,6 +181,10 @@ class _WasmInstance:
 
     def run(self, program: int, n_steps: int) -> None:
         self._cross(self._engine.run, program, n_steps)
+
+    def fill_normals(self, offset: int, count: int, draw: Draw) -> None:
+        fill = self._engine.fillNormals
+        self._cross(fill, offset, count, *draw.words, draw.std)
 
     def write(self, offset: int, values: Array) -> None:
         self._cross(self._engine.write, offset, _bytes_to_js(values))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tabgrad.backends.base import Draw
 from tabgrad.errors import BackendError
 from tabgrad.plan import Plan
 from tabgrad.tensors import Array
@@ -24,6 +25,8 @@ def load_library(path: Path) -> ctypes.CDLL:
     library.tg_room.restype = _POINTER
     library.tg_load.argtypes = [_POINTER, _SIZE]
     library.tg_run.argtypes = [ctypes.c_int, ctypes.c_int]
+    words = [ctypes.c_uint32] * 4
+    library.tg_fill_normals.argtypes = [_SIZE, _SIZE, *words, ctypes.c_float]
     return library
 
 
@@ -84,6 +87,12 @@ class NativeEngine:
         status = self._library.tg_run(program, n_steps)
         if status:
             raise BackendError(f"tg_run: status {status}")
+
+    def fill_normals(self, offset: int, count: int, draw: Draw) -> None:
+        """Draw weights."""
+        status = self._library.tg_fill_normals(offset, count, *draw.words, draw.std)
+        if status:
+            raise BackendError(f"tg_fill_normals: status {status}")
 
     def write(self, offset: int, values: Array) -> None:
         """Copy an array in."""

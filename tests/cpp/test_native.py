@@ -65,3 +65,9 @@ def test_gelu_keeps_its_relative_error_far_into_the_tail(native_library):
     # the fit of the tail is good to 5.2e-8; what is more is float32 rounding
     worst = run_module("tests.cpp.run_gelu", str(native_library))
     assert worst["error"] < 5e-7, worst
+
+
+def test_weights_drawn_inside_are_those_of_numpy_to_the_bit(native_library):
+    found = run_module("tests.cpp.run_normals", str(native_library), str(THREADS))
+    assert set(found.values()) == {0}, found
+    assert len(found) > 1

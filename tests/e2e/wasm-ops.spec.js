@@ -8,6 +8,9 @@ const BUILDS = [
   { build: "engine32", threads: 2, adapter: "WASM 32-bit, 2 threads, SIMD" },
   { build: "engine64", threads: 3, adapter: "WASM 64-bit, 3 threads, SIMD" },
   { build: "engine32st", threads: 1, adapter: "WASM 32-bit, 1 thread, SIMD" },
+  { build: "engine32fma", threads: 3, adapter: "WASM 32-bit, 3 threads, FMA" },
+  { build: "engine64fma", threads: 2, adapter: "WASM 64-bit, 2 threads, FMA" },
+  { build: "engine32stfma", threads: 1, adapter: "WASM 32-bit, 1 thread, FMA" },
 ];
 
 /** @type {(code: string) => Promise<string>} */
@@ -46,22 +49,27 @@ for (const { build, threads, adapter } of BUILDS) {
 }
 
 for (const preset of ["Nano", "Small"]) {
-  test(`20 steps of ${preset} are bit-equal for 1, 2, 3 threads and two runs`, async () => {
-    const first = await report(`await train("${preset}", 20, 1, "engine32")`);
-    expect(first.losses).toHaveLength(20);
-    expect(first.losses.every(Number.isFinite)).toBe(true);
-    for (const [build, threads] of [
-      ["engine32", 2],
-      ["engine32", 3],
-      ["engine32", 2],
-      ["engine64", 2],
-      ["engine32st", 1],
-    ]) {
-      const got = await report(`await train("${preset}", 20, ${threads}, "${build}")`);
-      expect(got.bits, `${build}, ${threads} threads`).toEqual(first.bits);
-      expect(got.workers_alive).toBe(0);
-    }
-  });
+  for (const fma of ["", "fma"]) {
+    const kind = fma ? "FMA" : "plain";
+    test(`20 steps of ${preset} are bit-equal on ${kind} builds, for 1, 2, 3 threads and two runs`, async () => {
+      const run = async (/** @type {string} */ build, /** @type {number} */ threads) =>
+        report(`await train("${preset}", 20, ${threads}, "${build}${fma}")`);
+      const first = await run("engine32", 1);
+      expect(first.losses).toHaveLength(20);
+      expect(first.losses.every(Number.isFinite)).toBe(true);
+      for (const [build, threads] of /** @type {[string, number][]} */ ([
+        ["engine32", 2],
+        ["engine32", 3],
+        ["engine32", 2],
+        ["engine64", 2],
+        ["engine32st", 1],
+      ])) {
+        const got = await run(build, threads);
+        expect(got.bits, `${build}${fma}, ${threads} threads`).toEqual(first.bits);
+        expect(got.workers_alive).toBe(0);
+      }
+    });
+  }
 }
 
 test("a plan past 4 GiB runs on the 64-bit build, with pointers past 4 GiB", async () => {
@@ -69,7 +77,7 @@ test("a plan past 4 GiB runs on the 64-bit build, with pointers past 4 GiB", asy
   expect(got.failed).toEqual([]);
   expect(got.ops).toBeGreaterThan(20);
   expect(got.lowest).toBeGreaterThan(4 * GIB);
-  expect(got.adapter).toMatch(/^WASM 64-bit, \d threads?, SIMD$/);
+  expect(got.adapter).toMatch(/^WASM 64-bit, \d threads?, FMA$/);
 });
 
 test("a plan that no build holds is refused in words, with both sizes", async () => {
@@ -90,7 +98,7 @@ test("threads that do not start are given up in words, and none is left", async 
 
 for (const { build } of BUILDS) {
   test(`every export of ${build} takes and gives Numbers at the border`, async () => {
-    const bits = build === "engine64" ? 64 : 32;
+    const bits = build.startsWith("engine64") ? 64 : 32;
     const got = await report(
       `import wasm_page; await wasm_page.border("${build}", ${bits})`,
     );
@@ -102,6 +110,7 @@ for (const { build } of BUILDS) {
     expect(got.results.tg_ready).toBe(1);
     expect(got.results.tg_load).toBe(1);
     expect(got.results.tg_run).toBe(4);
+    expect(got.results.tg_fill_normals).toBe(0);
     expect(new Set(Object.values(got.refused))).toEqual(new Set(["WasmError"]));
     expect(Object.keys(got.refused)).toHaveLength(4);
     expect(got.raw).toBe("TypeError");
@@ -114,6 +123,7 @@ const NEED = {
   threads: 4,
   isIsolated: true,
   hasMemory64: true,
+  hasFma: false,
 };
 
 test("32 bits hold a small plan, and memory is sized for arena and threads", () => {
@@ -126,6 +136,22 @@ test("64 bits are chosen only for what 32 bits do not hold", () => {
   const edge = 4 * GIB - 2 ** 20 - 4 * 2 ** 21 - 8 * 2 ** 20;
   expect(chooseBuild({ ...NEED, arenaBytes: edge }).build).toBe("engine32");
   expect(chooseBuild({ ...NEED, arenaBytes: edge + 1 }).build).toBe("engine64");
+});
+
+test("the build with FMA is chosen where the browser has it, for every kind", () => {
+  const fma = { ...NEED, hasFma: true };
+  expect(chooseBuild(fma)).toMatchObject({
+    build: "engine32fma",
+    bits: 32,
+    isFma: true,
+  });
+  expect(chooseBuild({ ...fma, arenaBytes: 5 * GIB }).build).toBe("engine64fma");
+  expect(chooseBuild({ ...fma, isIsolated: false })).toMatchObject({
+    build: "engine32stfma",
+    isShared: false,
+    threads: 1,
+  });
+  expect(chooseBuild(NEED).isFma).toBe(false);
 });
 
 test("a page that is not isolated gets one thread", () => {

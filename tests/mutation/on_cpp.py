@@ -26,8 +26,8 @@ from tools.shell import run
 
 FLAGS = ("-std=c++20", "-O1", "-fPIC", "-fno-exceptions", "-pthread")
 THREADS = 2
-# they run the ops and hold no arithmetic of them
-NOT_OPS = frozenset({"engine", "team", "memory"})
+# they run the ops or draw weights, and hold no arithmetic of ops
+NOT_OPS = frozenset({"engine", "team", "memory", "normals"})
 
 
 class Workshop:

@@ -5,6 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from tabgrad.backends.base import Draw
 from tabgrad.backends.wasm import WasmBackend
 from tabgrad.config import ModelConfig, RunConfig, TrainConfig
 from tabgrad.errors import BackendError
@@ -18,13 +19,16 @@ class BytesEngine:
 
     def __init__(self, arena_bytes):
         self.memory = bytearray(arena_bytes)
-        self.ran, self.plans, self.freed = [], [], 0
+        self.ran, self.plans, self.drawn, self.freed = [], [], [], 0
 
     def load(self, plan):
         self.plans.append(plan)
 
     def run(self, program, n_steps):
         self.ran.append((program, n_steps))
+
+    def fill_normals(self, offset, count, draw):
+        self.drawn.append((offset, count, draw))
 
     def write(self, offset, values):
         assert values.flags["C_CONTIGUOUS"]
@@ -81,6 +85,18 @@ def test_a_run_writes_runs_once_and_reads_whole_tensors(opened):
     assert host.engines[0].ran == [(1, 5)]
     assert np.array_equal(got["io.scalars"], scalars)
     assert got["io.loss"].shape == (64,)
+
+
+def test_a_weight_is_drawn_whole_and_where_it_lies(opened):
+    backend, host = opened
+    draw = Draw(1 << 40, 1, 2, 0.5)
+    asyncio.run(backend.fill_normals("wpe.weight", draw))
+    [(offset, count, got)] = host.engines[-1].drawn
+    asyncio.run(backend.write("wpe.weight", np.full(32, 3, np.float32)))
+    found = np.frombuffer(bytes(host.engines[-1].memory[offset:]), np.float32)
+    assert (count, got) == (32, draw)
+    assert found[:32].tolist() == [3] * 32
+    assert draw.words == (0, 256, 2, 1)
 
 
 def test_a_transposed_array_arrives_in_order(opened):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from tabgrad.plan import Plan
 from tabgrad.tensors import Array
@@ -53,3 +54,26 @@ class Backend(Protocol):
 
     def free(self) -> None:
         """Give back everything that `prepare` took."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """std times the normals of a random stream, from the first on, as float32."""
+
+    seed: int
+    stream: int
+    sub: int
+    std: float
+
+    @property
+    def words(self) -> tuple[int, int, int, int]:
+        """Seed (low, high), sub-stream and stream, 32 bits each."""
+        return (self.seed & 0xFFFFFFFF, self.seed >> 32, self.sub, self.stream)
+
+
+@runtime_checkable
+class DrawsNormals(Protocol):
+    """A backend that draws weights where they lie, so that no copy crosses."""
+
+    async def fill_normals(self, tensor: str, draw: Draw) -> None:
+        """Fill a tensor with float32(std) times `philox.normals`, to the bit."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tabgrad.backends.base import Progress, no_progress
+from tabgrad.backends.base import Draw, Progress, no_progress
 from tabgrad.backends.id_bounds import check_ids, id_bounds
 from tabgrad.backends.wasm_abi import Arena, lay_out, scratch_bytes, serialise
 from tabgrad.errors import BackendError
@@ -27,13 +27,16 @@ class WasmEngine(Protocol):
     BackendError; nothing may be called after `free` but `free`.
     """
 
-    adapter: str  # such as "WASM 32-bit, 2 threads, SIMD"
+    adapter: str  # such as "WASM 32-bit, 2 threads, FMA"
 
     def load(self, plan: bytes) -> None:
         """Take a serialised plan; its arena becomes zeros."""
 
     def run(self, program: int, n_steps: int) -> None:
         """Run a program of the plan, by number, and return when it is done."""
+
+    def fill_normals(self, offset: int, count: int, draw: Draw) -> None:
+        """Draw floats into the arena."""
 
     def write(self, offset: int, values: Array) -> None:
         """Copy a contiguous array into the arena."""
@@ -118,6 +121,12 @@ class WasmBackend:
             shape = plan.tensors[name].shape
             arrays[name] = (await self.read(name)).reshape(shape)
         return arrays
+
+    async def fill_normals(self, tensor: str, draw: Draw) -> None:
+        """Draw a tensor inside the module; see `DrawsNormals`."""
+        engine, plan = self._ready()
+        size = plan.tensors[tensor].size
+        engine.fill_normals(self._offset(plan, tensor, 0), size, draw)
 
     async def write(self, tensor: str, values: Array, start: int = 0) -> None:
         """Write elements from `start` on.

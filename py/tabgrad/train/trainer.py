@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabgrad.backends.base import Backend, Progress, no_progress
+from tabgrad.backends.base import Backend, Draw, DrawsNormals, Progress, no_progress
 from tabgrad.config import CHUNK_STEPS, RunConfig
 from tabgrad.errors import NonFiniteError
 from tabgrad.init import initial_weights
+from tabgrad.model import Param
+from tabgrad.philox import Stream
 from tabgrad.plan import NO_LIMIT, Plan, build_plan
 from tabgrad.tensors import Array
 from tabgrad.text.batches import eval_offsets, train_offsets
@@ -105,13 +107,21 @@ class Trainer:
         await self.backend.write("io.corpus", self.text.tokens)
         done = 0
         for number, param in enumerate(self.plan.params):
-            for start in range(0, param.tensor.size, _WRITE_FLOATS):
-                count = min(_WRITE_FLOATS, param.tensor.size - start)
-                seed = self.config.train.seed
-                values = initial_weights(param, number, seed, start, count)
-                await self.backend.write(param.name, values, start)
-                done += count
+            await self._draw(param, number)
+            done += param.tensor.size
             progress("weights", done, self.plan.n_params)
+
+    async def _draw(self, param: Param, number: int) -> None:
+        """Give a weight its initial values, drawn in the backend where it can."""
+        seed, size = self.config.train.seed, param.tensor.size
+        if param.std != 0 and isinstance(self.backend, DrawsNormals):
+            draw = Draw(seed, Stream.WEIGHTS, number, param.std)
+            await self.backend.fill_normals(param.name, draw)
+            return
+        for start in range(0, size, _WRITE_FLOATS):
+            count = min(_WRITE_FLOATS, size - start)
+            values = initial_weights(param, number, seed, start, count)
+            await self.backend.write(param.name, values, start)
 
     def set_learning_rate(self, lr: float) -> None:
         """Change the peak learning rate of the steps to come.

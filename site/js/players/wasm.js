@@ -6,6 +6,7 @@
 import {
   assertSize,
   chooseBuild,
+  hasFma,
   hasMemory64,
   inGb,
   makeMemory,
@@ -14,13 +15,15 @@ import {
 
 const START_LIMIT_MS = 20_000;
 
-// Result and arguments of each export: p pointer or size, i 32-bit integer, v nothing.
+// Result and arguments of each export: p pointer or size, i 32-bit integer, u the same
+// without a sign, f 32-bit float, v nothing.
 const EXPORTS = {
   tg_open: "p:ppi",
   tg_ready: "i:",
   tg_room: "p:p",
   tg_load: "i:pp",
   tg_run: "i:ii",
+  tg_fill_normals: "i:ppuuuuf",
   tg_close: "v:",
 };
 
@@ -30,6 +33,7 @@ const STATUS_WORDS = [
   "the engine is of another build than the Python package: reload the page",
   "the plan does not fit the memory that the engine was opened with",
   "the plan has no such program",
+  "these bytes are outside of the arena",
 ];
 
 /**
@@ -40,13 +44,15 @@ const STATUS_WORDS = [
 
 /**
  * @typedef {object} Engine
- * @property {string} adapter for people: "WASM 32-bit, 2 threads, SIMD"
+ * @property {string} adapter for people: "WASM 32-bit, 2 threads, FMA"
  * @property {Build} build
  * @property {Bits} bits
  * @property {number} threads
  * @property {number} memoryBytes
  * @property {(plan: Uint8Array) => void} load takes a serialised plan; its arena is zeros
  * @property {(program: number, steps: number) => void} run returns when all is done
+ * @property {(...values: number[]) => void} fillNormals offset in bytes, count, words of
+ *   the seed (low, high), sub-stream, stream, deviation: draws weights into the arena
  * @property {(offset: number, bytes: Uint8Array) => void} write into the arena
  * @property {(offset: number, size: number) => Uint8Array} read a copy out of the arena
  * @property {() => void} free ends the threads; the engine is of no use afterwards
@@ -60,7 +66,7 @@ const STATUS_WORDS = [
  */
 
 /**
- * @param {string} type p or i
+ * @param {string} type p, i, u or f
  * @param {Bits} bits
  * @param {number} value
  */
@@ -69,7 +75,11 @@ function inward(type, bits, value) {
     assertSize(value);
     return bits === 64 ? BigInt(value) : value;
   }
-  if (!Number.isInteger(value) || Math.abs(value) >= 2 ** 31) {
+  if (type === "f") {
+    return value;
+  }
+  const least = type === "u" ? 0 : -(2 ** 31);
+  if (!Number.isInteger(value) || value < least || value >= least + 2 ** 32) {
     throw new WasmError(`got ${value}, wanted a 32-bit integer`);
   }
   return value;
@@ -228,6 +238,7 @@ export async function openWasm({
     threads: build ? (threads ?? cores) : Math.min(cores, threads ?? cores),
     isIsolated: self.crossOriginIsolated === true,
     hasMemory64: hasMemory64(),
+    hasFma: hasFma(),
     ...(build ? { build } : {}),
   });
   const memory = makeMemory(choice);
@@ -274,7 +285,7 @@ function engineOf(choice, memory, { exports, arena, stop }, arenaBytes) {
   const { build, bits, threads, memoryBytes } = choice;
   const count = threads === 1 ? "1 thread" : `${threads} threads`;
   return {
-    adapter: `WASM ${bits}-bit, ${count}, SIMD`,
+    adapter: `WASM ${bits}-bit, ${count}, ${choice.isFma ? "FMA" : "SIMD"}`,
     build,
     bits,
     threads,
@@ -290,6 +301,9 @@ function engineOf(choice, memory, { exports, arena, stop }, arenaBytes) {
     },
     run(program, steps) {
       assertFine(open().exports.tg_run(program, steps));
+    },
+    fillNormals(...values) {
+      assertFine(open().exports.tg_fill_normals(...values));
     },
     write(offset, bytes) {
       view(offset, bytes.length).set(bytes);

@@ -11,7 +11,8 @@ const THREAD_BYTES = 2 ** 20; // a thread's stack and what the C library keeps f
 const MOST_THREADS = 64;
 
 /**
- * @typedef {"engine64" | "engine32" | "engine32st"} Build
+ * @typedef {"engine64" | "engine32" | "engine32st"} PlainBuild
+ * @typedef {PlainBuild | `${PlainBuild}fma`} Build
  * @typedef {32 | 64} Bits
  */
 
@@ -19,6 +20,8 @@ const MOST_THREADS = 64;
  * @typedef {object} Choice
  * @property {Build} build
  * @property {Bits} bits
+ * @property {boolean} isShared whether its memory is shared between threads
+ * @property {boolean} isFma whether a product and a sum are one instruction
  * @property {number} threads
  * @property {number} memoryBytes whole pages
  */
@@ -30,6 +33,7 @@ const MOST_THREADS = 64;
  * @property {number} threads wanted; 1 where the page is not isolated
  * @property {boolean} isIsolated whether memory may be shared between threads
  * @property {boolean} hasMemory64
+ * @property {boolean} hasFma
  * @property {Build} [build] takes this build; for tests and measurements
  */
 
@@ -38,11 +42,29 @@ export class WasmError extends Error {
   name = "WasmError";
 }
 
+/**
+ * @param {number[]} sections
+ * @returns {boolean} whether this browser takes a module of these sections
+ */
+function takes(sections) {
+  const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
+  return WebAssembly.validate(new Uint8Array([...header, ...sections]));
+}
+
 /** @returns {boolean} whether this browser has 64-bit memories */
 export function hasMemory64() {
-  const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
-  const memory = [5, 3, 1, 4, 1]; // one memory, 64-bit, of at least one page
-  return WebAssembly.validate(new Uint8Array([...header, ...memory]));
+  return takes([5, 3, 1, 4, 1]); // one memory, 64-bit, of at least one page
+}
+
+/** @returns {boolean} whether this browser has relaxed SIMD, and with it madd */
+export function hasFma() {
+  const types = [1, 5, 1, 0x60, 0, 1, 0x7b]; // one: no arguments, a v128
+  const functions = [3, 2, 1, 0];
+  const splat = [0x41, 0, 0xfd, 0x0f]; // i32.const 0, i8x16.splat
+  const madd = [0xfd, 0x85, 0x02]; // f32x4.relaxed_madd
+  const body = [0, ...splat, ...splat, ...splat, ...madd, 0x0b];
+  const code = [10, body.length + 2, 1, body.length, ...body];
+  return takes([...types, ...functions, ...code]);
 }
 
 /** @param {number} bytes */
@@ -51,7 +73,8 @@ export function inGb(bytes) {
 }
 
 /**
- * Choose the build that holds a plan: 64-bit only where 32 bits do not do.
+ * Choose the build that holds a plan: 64-bit only where 32 bits do not do, and the one
+ * with FMA where the browser has it.
  *
  * @param {Need} need
  * @returns {Choice}
@@ -65,7 +88,8 @@ export function chooseBuild(need) {
     HEAP_BYTES + need.arenaBytes + threads * (need.threadBytes + THREAD_BYTES);
   const memoryBytes = Math.ceil(wanted / PAGE_BYTES) * PAGE_BYTES;
   const build = need.build ?? buildFor(need, memoryBytes);
-  const bits = build === "engine64" ? 64 : 32;
+  const bits = build.startsWith("engine64") ? 64 : 32;
+  const isShared = !build.startsWith("engine32st");
   if (memoryBytes > MOST_BYTES[bits]) {
     throw new WasmError(
       `This plan needs ${inGb(memoryBytes)} of memory and the CPU engine can have ` +
@@ -73,7 +97,14 @@ export function chooseBuild(need) {
         "batch size.",
     );
   }
-  return { build, bits, threads: build === "engine32st" ? 1 : threads, memoryBytes };
+  return {
+    build,
+    bits,
+    isShared,
+    isFma: build.endsWith("fma"),
+    threads: isShared ? threads : 1,
+    memoryBytes,
+  };
 }
 
 /**
@@ -82,6 +113,16 @@ export function chooseBuild(need) {
  * @returns {Build}
  */
 function buildFor(need, memoryBytes) {
+  const plain = plainBuildFor(need, memoryBytes);
+  return need.hasFma ? `${plain}fma` : plain;
+}
+
+/**
+ * @param {Need} need
+ * @param {number} memoryBytes
+ * @returns {PlainBuild}
+ */
+function plainBuildFor(need, memoryBytes) {
   if (!need.isIsolated) {
     return "engine32st";
   }
@@ -106,13 +147,13 @@ function whyOnly(bits, need) {
  * @returns {WebAssembly.Memory} of one size for life
  * @throws {WasmError} the browser does not give that much
  */
-export function makeMemory({ bits, build, memoryBytes }) {
+export function makeMemory({ bits, isShared, memoryBytes }) {
   const pages = memoryBytes / PAGE_BYTES;
   const bounds =
     bits === 64
       ? { address: "i64", initial: BigInt(pages), maximum: BigInt(pages) }
       : { initial: pages, maximum: pages };
-  const descriptor = { ...bounds, shared: build !== "engine32st" };
+  const descriptor = { ...bounds, shared: isShared };
   try {
     // the type of the descriptor does not know 64-bit memories yet
     return new WebAssembly.Memory(/** @type {any} */ (descriptor));
