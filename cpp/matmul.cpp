@@ -41,6 +41,7 @@ struct Product {
   bool adds;
   float* sums = nullptr;  // (N) or null: sum_k w
   bool adds_sums = false;
+  const float* beside = nullptr;  // (M, N) or null: what is finished with y
 };
 
 // Writes `n` <= W vectors of an operand as one panel (depth, W), zeros for the missing.
@@ -180,6 +181,17 @@ void do_block(const Product& p, std::size_t m, std::size_t n, Packed& packed) {
   }
 }
 
+// Reads a number of each cache line of a block, so that many lines are on their way from
+// memory at once; a loop that computes on them has but one or two in sight.
+void touch(const float* block, std::size_t stride, std::size_t rows, std::size_t columns) {
+  constexpr std::size_t LINE = 16;
+  float sum = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; j += LINE) sum += block[i * stride + j];
+  }
+  asm volatile("" : : "r"(sum));
+}
+
 // Shares out the blocks of y. finish(io, i) is called for its elements, four at a time,
 // when their block is done and still in cache.
 template <typename Finish>
@@ -191,8 +203,10 @@ void do_product(const Product& p, Part& part, Finish finish) {
     const std::size_t m = block % row_blocks * MATMUL_ROWS;
     const std::size_t n = block / row_blocks * MATMUL_COLUMNS;
     do_block(p, m, n, packed);
+    const std::size_t rows = std::min(MATMUL_ROWS, p.M - m);
     const std::size_t columns = std::min(MATMUL_COLUMNS, p.N - n);
-    for (std::size_t row = m; row < std::min(m + MATMUL_ROWS, p.M); ++row) {
+    if (p.beside != nullptr) touch(p.beside + m * p.N + n, p.N, rows, columns);
+    for (std::size_t row = m; row < m + rows; ++row) {
       lanes(row * p.N + n, row * p.N + n + columns, finish);
     }
   });
@@ -285,7 +299,8 @@ void linear_gelu_fwd(const LinearGeluFwd& a, Part& part) {
               .M = a.M,
               .N = a.N,
               .K = a.K,
-              .adds = false},
+              .adds = false,
+              .beside = a.y},
              part, [&](auto io, std::size_t i) { io.store(a.y + i, gelu4(io.load(a.pre + i))); });
 }
 
@@ -302,7 +317,8 @@ void linear_residual_fwd(const LinearResidualFwd& a, Part& part) {
               .M = a.M,
               .N = a.N,
               .K = a.K,
-              .adds = false},
+              .adds = false,
+              .beside = a.a},
              part, [&](auto io, std::size_t i) {
                io.store(a.y + i, io.load(a.a + i) + io.load(a.y + i));
              });
@@ -322,7 +338,8 @@ void matmul_nt_gelu_bwd(const MatmulNtGeluBwd& a, Part& part) {
               .M = a.M,
               .N = a.N,
               .K = a.K,
-              .adds = false},
+              .adds = false,
+              .beside = a.pre},
              part, [&](auto io, std::size_t i) {
                io.store(a.y + i, io.load(a.y + i) * gelu_slope4(io.load(a.pre + i)));
              });

@@ -1,0 +1,104 @@
+// Creates a large model in a tab on the CPU engine, trains a few steps and samples; prints
+// times, losses, and peak memory beside the plan's. Too long for the tests.
+// Build dist/, then: node tools/large.mjs [PRESET [STEPS [CONFIG]]]
+// CONFIG is JSON of settings that differ from the preset's.
+import { readdirSync, readFileSync } from "node:fs";
+import { chromium } from "@playwright/test";
+import config from "../playwright.config.js";
+import { serve } from "../tests/e2e/servers.js";
+
+const [preset = "Behemoth", steps = "3", settings = "{}"] = process.argv.slice(2);
+const LIMIT_MS = 3_600_000;
+
+/** @param {string} path */
+function readOrEmpty(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === "ENOENT") {
+      return ""; // the process has ended
+    }
+    throw error;
+  }
+}
+
+/**
+ * @param {number} root
+ * @returns {number} the most memory that a descendant ever had, in bytes
+ */
+function peakBytes(root) {
+  const rows = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readOrEmpty(`/proc/${name}/status`))
+    .map((text) => ({
+      pid: Number(/^Pid:\s+(\d+)/m.exec(text)?.[1]),
+      parent: Number(/^PPid:\s+(\d+)/m.exec(text)?.[1]),
+      bytes: 1024 * Number(/^VmHWM:\s+(\d+)/m.exec(text)?.[1] ?? 0),
+    }));
+  const family = new Set([root]);
+  for (let size = 0; size !== family.size; ) {
+    size = family.size;
+    for (const { pid, parent } of rows) {
+      if (family.has(parent)) {
+        family.add(pid);
+      }
+    }
+  }
+  const sizes = rows.filter(({ pid }) => family.has(pid)).map(({ bytes }) => bytes);
+  return Math.max(...sizes);
+}
+
+const site = await serve([]);
+const launchOptions = config.projects?.[0].use?.launchOptions;
+const server = await chromium.launchServer({ headless: true, ...launchOptions });
+const browser = await chromium.connect(server.wsEndpoint());
+try {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(LIMIT_MS);
+  await page.goto(site.url);
+  const found = await page.evaluate(
+    async (request) => {
+      const { tabgrad } = /** @type {any} */ (globalThis);
+      await tabgrad.ready;
+      const plan = await tabgrad.plan(request);
+      const start = performance.now();
+      const run = await tabgrad.train(request);
+      const trained = performance.now();
+      const sample = await tabgrad.sample({ prompt: "ROMEO:", max_tokens: 2 });
+      const sampled = performance.now();
+      return {
+        plan,
+        run,
+        sample,
+        train_ms: trained - start,
+        sample_ms: sampled - trained,
+      };
+    },
+    {
+      preset,
+      config: JSON.parse(settings),
+      steps: Number(steps),
+      backend: "wasm",
+      eval_every: 0,
+    },
+  );
+  const { plan, run, sample, train_ms, sample_ms } = found;
+  const stepping_ms = run.first_step_ms + (Number(steps) - 1) * run.ms_per_step.median;
+  const peak = peakBytes(Number(server.process().pid));
+  const lines = {
+    adapter: run.adapter,
+    plan,
+    created_s: (train_ms - stepping_ms) / 1000,
+    first_step_s: run.first_step_ms / 1000,
+    step_s: run.ms_per_step.median / 1000,
+    losses: run.losses,
+    sample: sample.text,
+    sample_s: sample_ms / 1000,
+    peak_bytes: peak,
+  };
+  process.stdout.write(`${JSON.stringify(lines, null, 1)}\n`);
+} finally {
+  await browser.close();
+  await server.close();
+  site.stop();
+}
