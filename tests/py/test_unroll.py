@@ -67,3 +67,12 @@ def test_a_bound_that_is_no_constant_is_named() -> None:
 def test_a_loop_without_an_end_is_named() -> None:
     with pytest.raises(BackendError, match=r"unroll: .* has no end"):
         unrolled("const N: u32 = 2u;\n  for (var i = 0u; i < N; i++) { // unroll\n")
+
+
+def test_a_constant_may_be_given_instead_of_declared() -> None:
+    text = KERNEL.replace("const N: u32 = 2u;\n", "")
+    assert "var sum_0_1: f32;" in unrolled(
+        text.replace("(j + 1u) % N", "j"), (("N", 2),)
+    )
+    with pytest.raises(BackendError, match="unroll: HALF in for"):
+        unrolled(text)

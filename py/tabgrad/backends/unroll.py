@@ -25,22 +25,29 @@ _USE = re.compile(r"\b(\w+)((?:\[[^\]]*\])+)")
 _NESTED = re.compile(r"array<(.+), (\w+)>")
 
 
-def unrolled(source: str) -> str:
+@cache
+def unrolled(source: str, given: tuple[tuple[str, int], ...] = ()) -> str:
     """Return a module with its marked loops written out and their arrays dissolved.
+
+    Kept for each source and `given`: a page tries the same kernel at many sizes.
+
+    Args:
+        source: WGSL without the constants that differ from call to call.
+        given: constants that the source speaks of and does not declare.
 
     Raises:
         BackendError: a bound is no constant, or a loop has no end.
     """
     if "// unroll" not in source:
         return source
-    sizes = constants(source)
+    sizes = constants(source, given)
     lines = [_folded(line) for line in _expand(source.splitlines(), sizes)]
     return _dissolve(lines, sizes) + "\n"
 
 
-def constants(source: str) -> dict[str, int]:
+def constants(source: str, given: tuple[tuple[str, int], ...] = ()) -> dict[str, int]:
     """Return the whole-number constants of a module whose values can be computed."""
-    values: dict[str, int] = {}
+    values = dict(given)
     for line in source.splitlines():
         match = _CONST.match(line)
         if match and _ARITHMETIC.fullmatch(match[2]):
