@@ -29,19 +29,28 @@ const REST2: f32 = 1.0 - BETA2;
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
   let i = linear_index(gid);
-  if (i >= N / WIDTH || scale[0] < 0.0) {
+  if (i >= N / WIDTH) {
     return;
   }
+  // all loads first: none waits for another
+  let g_0 = g[i];
+  let w_0 = w[i];
+  let m_0 = m[i];
+  let v_0 = v[i];
+  let scale_0 = scale[0];
   let at = index[0] % S * 4u;
   let lr = scalars[at];
   let c1 = scalars[at + 1u];
   let c2 = scalars[at + 2u];
-  let g_i = g[i] * scale[0];
-  let m_i = fma(Elem(BETA1), m[i], REST1 * g_i);
-  let v_i = fma(Elem(BETA2), v[i], REST2 * (g_i * g_i));
+  if (scale_0 < 0.0) {
+    return;
+  }
+  let g_i = g_0 * scale_0;
+  let m_i = fma(Elem(BETA1), m_0, REST1 * g_i);
+  let v_i = fma(Elem(BETA2), v_0, REST2 * (g_i * g_i));
   let decay = select(Elem(), Elem(WEIGHT_DECAY), places(i) < Place(N_DECAY));
   let step = c1 * m_i / (sqrt(c2 * v_i) + ADAM_EPS);
-  w[i] = w[i] - lr * fma(decay, w[i], step);
+  w[i] = w_0 - lr * fma(decay, w_0, step);
   m[i] = m_i;
   v[i] = v_i;
 }

@@ -1,7 +1,7 @@
 // attention_bwd: gradients of queries, keys and values; the probabilities are rebuilt from lse.
 //
 //   forward: s[i, j] = q[i] . k[j] / sqrt D; p = exp(s - lse[i]); y[i] = sum_j p[i, j] v[j]
-//   delta[i] = dy[i] . y[i]
+//   delta[i] = dy[i] . y[i], in scratch (R, H) from the first pass
 //   ds[i, j] = p[i, j] (dy[i] . v[j] - delta[i]) / sqrt D
 //   dq[i] = sum_j ds[i, j] k[j]
 //   dk[j] = sum_i ds[i, j] q[i]; dv[j] = sum_i p[i, j] dy[i]
@@ -23,6 +23,7 @@
 @group(0) @binding(2) var<storage, read> lse: array<f32>;
 @group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> dqkv: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> scratch: array<f32>;
 
 const OWN_PARTS: u32 = 2u;
 const SCORE_PARTS: u32 = 2u;
@@ -58,10 +59,10 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let t = first + own;
   var grad_a: array<Quads, OWNED>;
   var grad_b: array<Quads, OWNED>;
+  let far = select(0u, first / OTHER * OTHER, is_key);
+  var fetched = fetch_other(walk, far, tid);
+  var fetched_stats = fetch_stats(walk, select(first, far, is_key) + tid);
   load_own(walk, first, tid);
-  if (!is_key) {
-    load_stats(walk, first, OWN, tid);
-  }
   for (var n = 0u; n < OTHER_TILES; n++) {
     let other = n * OTHER + j + OTHER_QUADS * steps;
     let is_far = select(n * OTHER >= first + OWN, n * OTHER + OTHER <= first, is_key);
@@ -69,11 +70,15 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       continue;
     }
     workgroupBarrier();
-    load_other(walk, n * OTHER, tid);
-    if (is_key) {
-      load_stats(walk, n * OTHER, OTHER, tid);
+    store_other(fetched, tid);
+    if (tid < STATS) {
+      stats[tid] = fetched_stats;
     }
     workgroupBarrier();
+    fetched = fetch_other(walk, (n + 1u) * OTHER, tid);
+    if (is_key) {
+      fetched_stats = fetch_stats(walk, (n + 1u) * OTHER + tid);
+    }
     let s = scores_of(0u, 0u, i, j);
     let dp = scores_of(OWN_B, OTHER_B, i, j);
     let a = row_of(is_key, t.x, other, s.a, dp.a, stats_of(is_key, own.x, j));
@@ -84,18 +89,20 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     store_scores(SCORE_B, i, j, Quads(a.p, b.p, c.p, d.p));
     workgroupBarrier();
     for (var k = 0u; k < OWNED; k++) {
-      let at = min(k * OTHER_QUADS + j, D_QUADS - 1u);
-      grad_a[k] = add_weighted(grad_a[k], 0u, 0u, i, at);
+      let at = min(quad_of(k, j), D_QUADS - 1u);
+      grad_a[k] = add_weighted(grad_a[k], 0u, 0u, i, j, at);
       if (is_key) {
-        grad_b[k] = add_weighted(grad_b[k], SCORE_B, OTHER_B, i, at);
+        grad_b[k] = add_weighted(grad_b[k], SCORE_B, OTHER_B, i, j, at);
       }
     }
   }
   for (var k = 0u; k < OWNED; k++) {
-    let at = k * OTHER_QUADS + j;
-    store_row(walk, t.x, at, grad_a[k].a, grad_b[k].a);
-    store_row(walk, t.y, at, grad_a[k].b, grad_b[k].b);
-    store_row(walk, t.z, at, grad_a[k].c, grad_b[k].c);
-    store_row(walk, t.w, at, grad_a[k].d, grad_b[k].d);
+    let a = joined_parts(grad_a[k], i, j);
+    let b = joined_parts(grad_b[k], i, j);
+    let at = select(D_QUADS, quad_of(k, j), part_of(j) == 0u);
+    store_row(walk, t.x, at, a.a, b.a);
+    store_row(walk, t.y, at, a.b, b.b);
+    store_row(walk, t.z, at, a.c, b.c);
+    store_row(walk, t.w, at, a.d, b.d);
   }
 }

@@ -24,34 +24,32 @@ const MASKED: f32 = -1e30;  // finite: exp(MASKED - m) is 0, and infinity - infi
 
 var<workgroup> parts: array<vec4<f32>, WG>;  // a number for each of a thread's four rows
 
-fn load_queries(row0: u32, first: u32, head: u32, tid: u32) {
+struct Walk {
+  row0: u32,  // first row of the window
+  head: u32,  // first quad of the head in a row
+}
+
+// k and v of a key.
+fn other_pair(walk: Walk, t: u32, d: u32) -> Pair {
+  let at = (walk.row0 + t) * QKV_ROW + C / 4u + walk.head + d;
+  return Pair(qkv[at], qkv[at + C / 4u]);
+}
+
+fn load_queries(walk: Walk, first: u32, tid: u32) {
   let scale = 1.0 / sqrt(f32(D));
   for (var n = 0u; n < OWN_LOADS; n++) {
     let e = n * WG + tid;
     if (e < OWN * D_QUADS) {
-      let r = row0 + min(first + e / D_QUADS, T - 1u);
+      let r = walk.row0 + min(first + e / D_QUADS, T - 1u);
       let at = e / D_QUADS * TILE_ROW + e % D_QUADS;
-      own_tile[at] = qkv[r * QKV_ROW + head + e % D_QUADS] * scale;
+      own_tile[at] = qkv[r * QKV_ROW + walk.head + e % D_QUADS] * scale;
     }
   }
 }
 
-fn load_keys(row0: u32, first: u32, head: u32, tid: u32) {
-  for (var n = 0u; n < OTHER_LOADS; n++) {
-    let e = n * WG + tid;
-    if (e < OTHER * D_QUADS) {
-      let r = row0 + min(first + e / D_QUADS, T - 1u);
-      let at = e / D_QUADS * TILE_ROW + e % D_QUADS;
-      let key = r * QKV_ROW + C / 4u + head + e % D_QUADS;
-      other_tile[at] = qkv[key];
-      other_tile[OTHER_B + at] = qkv[key + C / 4u];
-    }
-  }
-}
-
-fn store_row(row0: u32, t: u32, at: u32, value: vec4<f32>) {
-  if (t < T) {
-    y[(row0 + t) * (C / 4u) + at] = value;
+fn store_row(walk: Walk, t: u32, d: u32, value: vec4<f32>) {
+  if (t < T && d < D_QUADS) {
+    y[(walk.row0 + t) * (C / 4u) + walk.head + d] = value;
   }
 }
 
@@ -62,8 +60,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     return;
   }
   let h = group % HEADS % H;
-  let row0 = group % HEADS / H * T;
-  let head = h * D_QUADS;
+  let walk = Walk(group % HEADS / H * T, h * D_QUADS);
   let first = (OWN_TILES - 1u - group / HEADS) * OWN;
   let i = tid / OTHER_QUADS;
   let j = tid % OTHER_QUADS;
@@ -71,14 +68,16 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   var m = vec4<f32>(MASKED);
   var l = vec4<f32>();
   var acc: array<Quads, OWNED>;
-  load_queries(row0, first, head, tid);
+  var fetched = fetch_other(walk, 0u, tid);
+  load_queries(walk, first, tid);
   for (var n = 0u; n < OTHER_TILES; n++) {
     if (n * OTHER >= first + OWN) {
       break;
     }
     workgroupBarrier();
-    load_keys(row0, n * OTHER, head, tid);
+    store_other(fetched, tid);
     workgroupBarrier();
+    fetched = fetch_other(walk, (n + 1u) * OTHER, tid);
     var s = scores_of(0u, 0u, i, j);
     let key = n * OTHER + j + OTHER_QUADS * vec4<u32>(0u, 1u, 2u, 3u);
     s.a = select(vec4<f32>(MASKED), s.a, key <= vec4<u32>(t.x));
@@ -89,7 +88,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     workgroupBarrier();
     let m_old = m;
     for (var k = 0u; k < OTHER_QUADS; k++) {
-      m = max(m, parts[i * OTHER_QUADS + k]);
+      m = max(m, parts[tid / OTHER_QUADS * OTHER_QUADS + k]);
     }
     let rescale = exp(m_old - m);
     s = Quads(exp(s.a - m.x), exp(s.b - m.y), exp(s.c - m.z), exp(s.d - m.w));
@@ -99,7 +98,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     for (var c = 0u; c < OWNED; c++) {
       let o = acc[c];
       let moved = Quads(o.a * rescale.x, o.b * rescale.y, o.c * rescale.z, o.d * rescale.w);
-      acc[c] = add_weighted(moved, 0u, OTHER_B, i, min(c * OTHER_QUADS + j, D_QUADS - 1u));
+      acc[c] = add_weighted(moved, 0u, OTHER_B, i, j, min(quad_of(c, j), D_QUADS - 1u));
     }
   }
   workgroupBarrier();
@@ -107,18 +106,17 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   workgroupBarrier();
   l = vec4<f32>();
   for (var k = 0u; k < OTHER_QUADS; k++) {
-    l += parts[i * OTHER_QUADS + k];
+    l += parts[tid / OTHER_QUADS * OTHER_QUADS + k];
   }
   for (var c = 0u; c < OWNED; c++) {
-    let d = c * OTHER_QUADS + j;
-    if (d < D_QUADS) {
-      store_row(row0, t.x, head + d, acc[c].a / l.x);
-      store_row(row0, t.y, head + d, acc[c].b / l.y);
-      store_row(row0, t.z, head + d, acc[c].c / l.z);
-      store_row(row0, t.w, head + d, acc[c].d / l.w);
-    }
+    let o = joined_parts(acc[c], i, j);
+    let d = select(D_QUADS, quad_of(c, j), part_of(j) == 0u);
+    store_row(walk, t.x, d, o.a / l.x);
+    store_row(walk, t.y, d, o.b / l.y);
+    store_row(walk, t.z, d, o.c / l.z);
+    store_row(walk, t.w, d, o.d / l.w);
   }
   if (j < 4u && t[j] < T) {
-    lse[(row0 + t[j]) * H + h] = m[j] + log(l[j]);
+    lse[(walk.row0 + t[j]) * H + h] = m[j] + log(l[j]);
   }
 }

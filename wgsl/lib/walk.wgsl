@@ -1,7 +1,7 @@
 // walk: what a workgroup of attention_bwd loads, and the scores' gradients that it makes of it.
 //
-// needs   C, H, T, OWN, OTHER, WG, lib/flash.wgsl, and bindings qkv (R, 3C), y (R, C),
-//         lse (R, H), dy (R, C) of quads
+// needs   C, H, T, OWN, OTHER, WG, lib/flash.wgsl, lib/fetch.wgsl, and bindings qkv (R, 3C) and
+//         dy (R, C) of quads, lse (R, H), scratch (R, H) with delta
 
 const C_QUADS: u32 = C / 4u;
 const STATS: u32 = max(OWN, OTHER);
@@ -43,28 +43,15 @@ fn load_own(walk: Walk, first: u32, tid: u32) {
   }
 }
 
-fn load_other(walk: Walk, first: u32, tid: u32) {
-  for (var n = 0u; n < OTHER_LOADS; n++) {
-    let e = n * WG + tid;
-    if (e < OTHER * D_QUADS) {
-      let t = min(first + e / D_QUADS, T - 1u);
-      let at = e / D_QUADS * TILE_ROW + e % D_QUADS;
-      other_tile[at] = a_of(walk, !walk.is_key, t, e % D_QUADS);
-      other_tile[OTHER_B + at] = b_of(walk, !walk.is_key, t, e % D_QUADS);
-    }
-  }
+// a and b of a row of the other kind.
+fn other_pair(walk: Walk, t: u32, d: u32) -> Pair {
+  return Pair(a_of(walk, !walk.is_key, t, d), b_of(walk, !walk.is_key, t, d));
 }
 
-fn load_stats(walk: Walk, first: u32, count: u32, tid: u32) {
-  if (tid < count) {
-    let r = walk.row0 + min(first + tid, T - 1u);
-    let at = r * C_QUADS + walk.h * D_QUADS;
-    var delta = 0.0;
-    for (var d = 0u; d < D_QUADS; d++) {
-      delta += dot(dy[at + d], y[at + d]);
-    }
-    stats[tid] = vec2<f32>(lse[r * H + walk.h], delta);
-  }
+// lse and delta of a query.
+fn fetch_stats(walk: Walk, t: u32) -> vec2<f32> {
+  let at = (walk.row0 + min(t, T - 1u)) * H + walk.h;
+  return vec2<f32>(lse[at], scratch[at]);
 }
 
 // p and ds of one own row against four other rows; st holds lse and delta of the queries.
@@ -83,11 +70,12 @@ fn row_of(is_key: bool, own: u32, other: vec4<u32>, s: vec4<f32>, dp: vec4<f32>,
 // The statistics that row n of a thread needs: its own, or those of the four other rows.
 fn stats_of(is_key: bool, own: u32, j: u32) -> Row {
   if (!is_key) {
-    return Row(vec4<f32>(stats[own].x), vec4<f32>(stats[own].y));
+    return Row(vec4<f32>(stats[own % OWN].x), vec4<f32>(stats[own % OWN].y));
   }
-  let a = stats[j];
-  let b = stats[j + OTHER_QUADS];
-  let c = stats[j + 2u * OTHER_QUADS];
-  let d = stats[j + 3u * OTHER_QUADS];
+  let first = j % OTHER_QUADS;
+  let a = stats[first];
+  let b = stats[first + OTHER_QUADS];
+  let c = stats[first + 2u * OTHER_QUADS];
+  let d = stats[first + 3u * OTHER_QUADS];
   return Row(vec4<f32>(a.x, b.x, c.x, d.x), vec4<f32>(a.y, b.y, c.y, d.y));
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tabgrad.backends.variant import Consts, Variant
+from dataclasses import replace
+
+from tabgrad.backends.variant import Consts, Variant, product_of
 
 ELEMENT_BYTES = 4
 QUAD_BYTES = 16
@@ -31,21 +33,41 @@ def _flash(op: str, own: int, other: int) -> Variant:
         depth = int(consts["C"]) // int(consts["H"])
         return depth % 4 == 0 and n_bytes(consts) <= MOST_BYTES
 
-    return Variant(
+    main = Variant(
         f"flash{own}x{other}",
         op,
         f"attention/{op}",
         count,
         {"WG": threads, "OWN": own, "OTHER": other},
-        libs=("grid", "elem4", "flash", *(("walk",) if is_bwd else ())),
+        libs=(
+            "grid",
+            "elem4",
+            "flash",
+            "parts",
+            "fetch",
+            *(("walk",) if is_bwd else ()),
+        ),
         fits=fits,
         workgroup_bytes=n_bytes,
+    )
+    return _after_delta(main) if is_bwd else main
+
+
+def _after_delta(main: Variant) -> Variant:
+    """Return the two passes of a backward: delta of each query, and all else."""
+    n_rows = product_of("R", "H")
+    file = "attention/attention_bwd_delta"
+    return replace(
+        Variant(main.name, main.op, file, n_rows, libs=("grid", "elem4")),
+        fits=main.fits,
+        workgroup_bytes=main.workgroup_bytes,
+        scratch=lambda consts: ELEMENT_BYTES * n_rows(consts),
+        then=(main,),
     )
 
 
 FLASH_VARIANTS: tuple[Variant, ...] = (
     _flash("attention_fwd", 16, 16),
-    _flash("attention_fwd", 32, 16),
     _flash("attention_fwd", 32, 32),
     _flash("attention_fwd", 32, 64),
     _flash("attention_fwd", 64, 32),

@@ -10,7 +10,7 @@ WG = 256  # threads; the most that every device has
 MAX_HELD = 8  # elements of a row that a thread keeps in registers
 ELEMENT_BYTES = 4
 WIDTHS = {"elem1": 1, "elem4": 4}
-_RADIX = {16: 4, 32: 8, 64: 8, 128: 16, 256: 16}  # lanes -> partial results
+_RADIX = {4: 4, 8: 8, 16: 4, 32: 8, 64: 8, 128: 16, 256: 16}  # lanes -> partial results
 
 
 def quads(
@@ -114,7 +114,7 @@ def strip(
         {**_lanes(WG // n_columns, WG), "STRIP": n_columns},
         libs=("grid", elem, "lanes"),
         fits=fits,
-        workgroup_bytes=lambda _: 2 * width * ELEMENT_BYTES * WG,
+        workgroup_bytes=lambda _: 2 * (width + 1) * ELEMENT_BYTES * WG,
     )
 
 
@@ -146,7 +146,9 @@ _ANY = 1 << 30  # the kernel keeps no row
 ROW_VARIANTS: tuple[Variant, ...] = (
     quads("embed_fwd", "R", "C", whole="C"),
     _embed_bwd("elem4", 8),
-    _embed_bwd("elem1", 8),
+    _embed_bwd("elem4", 32),
+    _embed_bwd("elem4", 64),
+    _embed_bwd("elem1", 32),
     row("layernorm_fwd", "C", "elem4", 16),
     row("layernorm_fwd", "C", "elem4", 64),
     row("layernorm_fwd", "C", "elem4", 256),
@@ -170,6 +172,10 @@ ROW_VARIANTS: tuple[Variant, ...] = (
     row("xent_fwd", "V", "elem1", 64, libs=("exps",), max_held=_ANY),
     row("xent_fwd", "V", "elem1", 256, libs=("exps",), max_held=_ANY),
     quads("xent_bwd", "R", "V", whole="V"),
+    row("xent_fwd_bwd", "V", "elem4", 64, libs=("exps",), max_held=_ANY),
+    row("xent_fwd_bwd", "V", "elem4", 256, libs=("exps",), max_held=_ANY),
+    row("xent_fwd_bwd", "V", "elem1", 64, libs=("exps",), max_held=_ANY),
+    row("xent_fwd_bwd", "V", "elem1", 256, libs=("exps",), max_held=_ANY),
     single("loss_mean"),
     strip("sqnorm_fwd", "P", "elem4", 2, whole=("N",)),
     strip("sqnorm_fwd", "P", "elem4", 8, whole=("N",)),

@@ -60,7 +60,12 @@ def _attention() -> Iterable[Consts]:
 
 
 def _embed() -> Iterable[Consts]:
-    for batch, time, width, vocab in [(1, 1, 1, 1), (2, 5, 13, 3), (3, 8, 48, 256)]:
+    for batch, time, width, vocab in [
+        (1, 1, 1, 1),
+        (2, 5, 13, 3),
+        (3, 8, 48, 256),
+        (3, 401, 8, 3),
+    ]:
         yield {"R": batch * time, "T": time, "C": width, "V": vocab}
     yield {"R": 65_536, "T": 32, "C": 2, "V": 70_000}
 
