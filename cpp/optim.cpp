@@ -24,7 +24,7 @@ inline constexpr float HALTED = -1.0f;  // a scale that lets adamw_update change
 // writes  partial (P)
 // alias   partial is not g
 void sqnorm_fwd(const SqnormFwd& a, Part& part) {
-  part.share(a.P, 16, [&](std::size_t begin, std::size_t end) {
+  part.share(a.P, 64, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) a.partial[p] = 0;
     for (std::size_t first = 0; first + begin < a.N; first += a.P) {
       lanes(begin, std::min(end, a.N - first), [&](auto io, std::size_t p) {

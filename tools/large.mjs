@@ -62,7 +62,7 @@ try {
       await tabgrad.ready;
       const plan = await tabgrad.plan(request);
       const start = performance.now();
-      const run = await tabgrad.train(request);
+      const run = await tabgrad.train({ ...request, backend: "wasm" });
       const trained = performance.now();
       const sample = await tabgrad.sample({ prompt: "ROMEO:", max_tokens: 2 });
       const sampled = performance.now();
@@ -78,7 +78,6 @@ try {
       preset,
       config: JSON.parse(settings),
       steps: Number(steps),
-      backend: "wasm",
       eval_every: 0,
     },
   );

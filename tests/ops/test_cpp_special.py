@@ -12,19 +12,18 @@ from tools.paths import ROOT
 HEADER = (ROOT / "cpp" / "special.h").read_text()
 
 
-def coefficients(function: str) -> list[float]:
-    """Return the numbers that `p` is made of, highest power first."""
-    body = HEADER[HEADER.index(f" {function}(") :]
-    body = body[: body.index("\n}\n")]
-    first = re.search(r"F4 p = splat\((\S+)f\);", body)
-    assert first is not None
-    rest = re.findall(r"p = madd\(p, \w, splat\((\S+)f\)\);", body)
-    return [float(np.float32(number)) for number in (first[1], *rest)]
+def coefficients(struct: str) -> list[float]:
+    """Return the numbers of the polynomial `p` of a struct, highest power first."""
+    body = HEADER[HEADER.index(f"struct {struct} {{") :]
+    p = re.search(r"F4 p\[\d\] = \{(.*?)\};", body, re.DOTALL)
+    assert p is not None
+    numbers = re.findall(r"splat\((\S+)f\)", p[1])
+    return [float(np.float32(number)) for number in reversed(numbers)]
 
 
 def test_exp_is_a_fit_of_degree_six():
     r = np.linspace(-0.395, 0.395, 20_001)
-    p = coefficients("exp_sum")
+    p = coefficients("ExpNumbers")
     assert len(p) == 5
     fit = 1 + r + r * r * np.polyval(p, r)
     assert np.abs(fit / np.exp(r) - 1).max() < 1e-8
@@ -32,7 +31,7 @@ def test_exp_is_a_fit_of_degree_six():
 
 def test_the_tail_of_the_normal_distribution_is_a_fit_of_degree_eight():
     u = np.linspace(0, 14.5, 20_001)
-    p = coefficients("normal_at")
+    p = coefficients("NormalNumbers")
     assert len(p) == 9
     t = 1 / (1 + 0.35 * u)
     fit = np.exp(-u * u / 2) * t * np.polyval(p, t)
