@@ -86,14 +86,15 @@ try {
   const peak = peakBytes(Number(server.process().pid));
   const lines = {
     adapter: run.adapter,
-    plan,
+    n_params: plan.n_params,
+    plan_bytes: plan.bytes,
+    peak_bytes: peak,
     created_s: (train_ms - stepping_ms) / 1000,
     first_step_s: run.first_step_ms / 1000,
     step_s: run.ms_per_step.median / 1000,
     losses: run.losses,
     sample: sample.text,
     sample_s: sample_ms / 1000,
-    peak_bytes: peak,
   };
   process.stdout.write(`${JSON.stringify(lines, null, 1)}\n`);
 } finally {
