@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import median
 from typing import Any
 
@@ -20,7 +19,7 @@ from tabgrad.backends.probes import (
 from tabgrad.backends.selftest import deviation
 from tabgrad.backends.tuner import Bench
 from tabgrad.backends.variant import BASE, Variant
-from tabgrad.backends.webgpu import WebgpuBackend
+from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.errors import BackendError
 from tabgrad.ops import OPS, Call
 from tabgrad.ops.cases import case_call
@@ -29,10 +28,12 @@ from tabgrad.tensors import ITEM_BYTES
 
 PASS_MS = 2.0  # long beside the rounding of the device's clock
 PASSES = 7
+WARM_UP_MS = 20.0  # an idle device runs at a fraction of its clocks
 MAX_REPEATS = 1000
 _ROUNDED_MS = 0.1
 
-Clock = Callable[[int, int], Awaitable[list[float]]]  # repeats, passes -> ms of each
+# calls that warm up, calls of a pass, passes -> ms of each pass
+Clock = Callable[[int, int, int], Awaitable[list[float]]]
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,37 @@ class Times:
 
 
 async def timed(clock: Clock) -> Times:
-    """Return the times of a call, repeated until passes are long."""
+    """Return the times of a call on a warm device, repeated until passes are long."""
+    ms = await _rough(clock)
+    repeats = max(1, min(int(PASS_MS / ms), MAX_REPEATS))
+    warm_up = max(1, min(int(WARM_UP_MS / ms), 10 * MAX_REPEATS))
+    times = [t / repeats for t in await clock(warm_up, repeats, PASSES)]
+    return Times(median(times), min(times), max(times))
+
+
+async def _rough(clock: Clock) -> float:
+    """Return about the milliseconds of a call, at least a microsecond."""
     repeats = 1
-    (ms,) = await clock(repeats, 1)
+    (ms,) = await clock(1, repeats, 1)
     if ms < _ROUNDED_MS:
         repeats = 32
-        (ms,) = await clock(repeats, 1)
-    wanted = PASS_MS * repeats / max(ms, 0.01)
-    repeats = max(1, min(int(wanted), MAX_REPEATS))
-    times = [t / repeats for t in await clock(repeats, PASSES)]
-    return Times(median(times), min(times), max(times))
+        (ms,) = await clock(1, repeats, 1)
+    return max(ms / repeats, 0.001)
+
+
+def _row_clock(bench: Bench, row: str) -> Clock:
+    async def clock(warm_up: int, repeats: int, passes: int) -> list[float]:
+        return (await bench.time_ms((row, warm_up), [(row, repeats)], passes))[0]
+
+    return clock
+
+
+def _kernels_clock(backend: WebgpuBackend, program: str, kernels: range) -> Clock:
+    async def clock(warm_up: int, repeats: int, passes: int) -> list[float]:
+        first, part = (Part(program, kernels, n) for n in (warm_up, repeats))
+        return (await backend.time_ms(first, [part], passes))[0]
+
+    return clock
 
 
 async def peaks(bench: Bench, shrink: int) -> dict[str, float]:
@@ -71,7 +93,7 @@ async def peaks(bench: Bench, shrink: int) -> dict[str, float]:
         refused = await bench.load(case_call(op, sizes, False)[0], [row])
         if refused:
             raise BackendError(f"probe {op.name}: {refused[BASE]}")
-        found[op.name] = await timed(partial(bench.time_ms, BASE))
+        found[op.name] = await timed(_row_clock(bench, BASE))
     bench.free()
     flops = FMA_FLOPS * FMA_SIZES["N"] * FMA_SIZES["ITERS"] / shrink
     n_bytes = 2 * ITEM_BYTES * COPY_SIZES["N"] / shrink
@@ -96,7 +118,7 @@ async def compare_rows(
             continue
         got = await bench.outputs(name)
         error = max(deviation(call, a, got[a], wanted[a]).ratio for a in wanted)
-        times = await timed(partial(bench.time_ms, name))
+        times = await timed(_row_clock(bench, name))
         report.append({"row": name, "error": min(error, 1e9), **vars(times)})
     bench.free()
     return report
@@ -124,7 +146,7 @@ async def op_table(
         key = call_key(call)
         if key not in counts:
             continue
-        times = await timed(partial(backend.time_ms, program, part))
+        times = await timed(_kernels_clock(backend, program, part))
         _, _, sizes = key.partition(" ")
         work = {"flops": call.flops, "bytes": moved_bytes(plan, call)}
         what = {
@@ -142,7 +164,7 @@ async def program_times(backend: WebgpuBackend, program: str) -> dict[str, float
     parts = backend.parts(program)
     n_kernels = parts[-1][2].stop
     whole = range(n_kernels)
-    times = await timed(partial(backend.time_ms, program, whole))
+    times = await timed(_kernels_clock(backend, program, whole))
     return {**vars(times), "dispatches": n_kernels}
 
 

@@ -1,7 +1,10 @@
 """Chooses kernels by timing them on the device, once for each device, and remembers.
 
-For each distinct call of a plan every row that can do it is held to the base row at
-that very shape, then timed. A row that fails or deviates is reported and never used.
+For each distinct call of a plan every row that can do it is timed; the fastest ones are
+then held to the base row at that very shape, and timed again. A row that fails or
+deviates is reported and never used. Rows take turns on a device that has been warmed up
+by work without a pause: an idle one runs at a fraction of its clocks, where other rows
+win.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any, Protocol
 
 from tabgrad.backends.base import Progress
 from tabgrad.backends.choice import Pick, call_key
-from tabgrad.backends.selftest import deviation
+from tabgrad.backends.selftest import deviation, is_near
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.variants import base_variant, fitting_variants
 from tabgrad.errors import BackendError
@@ -23,10 +26,12 @@ from tabgrad.ops import Call
 from tabgrad.plan import Plan
 from tabgrad.tensors import Array
 
-BUDGET_S = 20.0  # calls left after it keep the base row until the next run
-QUICK_MS, QUICK_PASSES = 0.4, 3  # a pass of the first look, and how many
-FINAL_MS, FINAL_PASSES, FINAL_ROUNDS = 1.5, 3, 2  # of the last, rows taking turns
-FINALIST = 1.25  # times the fastest of the first look
+BUDGET_S = 60.0  # calls left after it keep the base row until the next run
+WARM_UP_MS = 8.0  # an idle device takes about this long to raise its clocks
+QUICK_MS, QUICK_ROUNDS = 0.3, 2  # a pass of the first look, and passes of each row
+FINAL_MS, FINAL_ROUNDS = 1.0, 7  # of the last
+FINALIST = 1.3  # times the fastest of the first look
+MAX_FINALISTS = 4
 MAX_REPEATS = 400  # in one pass
 LEAST_MS = 0.001  # shorter than any dispatch: keeps repeats finite
 ROUNDED_MS = 0.1  # browsers round the device's clock to about this
@@ -35,14 +40,27 @@ ROUNDED_MS = 0.1  # browsers round the device's clock to about this
 class Bench(Protocol):
     """Runs and times the rows of one call at a time."""
 
+    async def compile(
+        self, pairs: Sequence[tuple[Call, Variant]], progress: Progress
+    ) -> None:
+        """Compile rows of calls at once; what does not compile fails in `load`."""
+
     async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
-        """Compile rows, allocate and fill inputs; return row -> why it is refused."""
+        """Allocate and fill inputs; return row -> why it is refused."""
 
     async def outputs(self, row: str) -> dict[str, Array]:
         """Return what a row writes, from the same inputs each time."""
 
-    async def time_ms(self, row: str, repeats: int, passes: int) -> list[float]:
-        """Return milliseconds of each pass of `repeats` calls."""
+    async def time_ms(
+        self, warm_up: tuple[str, int], rows: Sequence[tuple[str, int]], rounds: int
+    ) -> list[list[float]]:
+        """Return milliseconds of each row's passes; rows take turns.
+
+        Args:
+            warm_up: row and repeats that run first, untimed.
+            rows: row and its repeats in a pass.
+            rounds: passes of each row.
+        """
 
     def free(self) -> None:
         """Give everything back."""
@@ -66,7 +84,7 @@ class Tuned:
         op: of the call.
         sizes: its constants, as text.
         row: the fastest, which is used.
-        ms: row -> milliseconds a call, of those that were right.
+        ms: row -> milliseconds a call; the fastest are timed best.
         refused: row -> why it is not used.
     """
 
@@ -124,7 +142,10 @@ class Tuner:
     ) -> None:
         self._is_skipped = False
         end = self._clock() + BUDGET_S
+        calls = missing.values()
+        pairs = [(call, row) for call in calls for row in self._rows(call)]
         try:
+            await self._bench.compile(pairs, progress)
             for done, (key, call) in enumerate(missing.items()):
                 progress("tuning", done, len(missing))
                 if self._is_skipped or self._clock() > end:
@@ -189,64 +210,89 @@ class Tuner:
         refused = await self._bench.load(call, rows)
         if BASE in refused:
             raise BackendError(f"kernel {call.op.name}: {refused[BASE]}")
-        right = await self._right(call, [r.name for r in rows], refused)
-        ms = await self._times(right)
+        names = [row.name for row in rows if row.name not in refused]
+        base_ms = await self._rough(BASE)
+        ms = await self._look(names, base_ms)
+        right = await self._right(call, sorted(ms, key=lambda r: ms[r]), ms, refused)
+        best = min(ms[name] for name in right)
+        repeats = _repeats(FINAL_MS, best)
+        timed = await self._times(base_ms, [(r, repeats) for r in right], FINAL_ROUNDS)
+        ms = {name: t for name, t in ms.items() if name not in refused} | timed
         _, _, sizes = call_key(call).partition(" ")
-        return Tuned(call.op.name, sizes, min(ms, key=lambda r: ms[r]), ms, refused)
+        row = min(timed, key=lambda r: timed[r])
+        return Tuned(call.op.name, sizes, row, ms, refused)
 
     async def _right(
-        self, call: Call, names: list[str], refused: dict[str, str]
+        self,
+        call: Call,
+        names: Sequence[str],
+        ms: Mapping[str, float],
+        refused: dict[str, str],
     ) -> list[str]:
-        """Return the rows that do as the base row does; add the others to `refused`."""
+        """Return the fastest rows that do as the base row does, or the base row.
+
+        Rows that do not are added to `refused`.
+        """
+        right: list[str] = []
         wanted = await self._bench.outputs(BASE)
-        right = [BASE]
         for name in names:
-            if name == BASE or name in refused:
-                continue
-            got = await self._bench.outputs(name)
-            found = [deviation(call, arg, got[arg], wanted[arg]) for arg in wanted]
-            wrong = [str(one) for one in found if not one.passes]
-            if wrong:
-                refused[name] = f"deviates from the base kernel: {wrong[0]}"
-            else:
-                right.append(name)
+            if len(right) == MAX_FINALISTS or (
+                right and ms[name] > FINALIST * ms[right[0]]
+            ):
+                break
+            if name != BASE:
+                got = await self._bench.outputs(name)
+                wrong = _first_wrong(call, got, wanted)
+                if wrong:
+                    refused[name] = f"deviates from the base kernel: {wrong}"
+                    continue
+            right.append(name)
         return right
 
-    async def _times(self, names: list[str]) -> dict[str, float]:
-        """Return milliseconds a call: all rows roughly, the fastest ones well."""
-        quick: dict[str, float] = {}
-        best = await self._rough(names[0])
-        for name in names:
-            quick[name] = await self._quick(name, best)
-            best = min(best, quick[name])
-        fast = [name for name in names if quick[name] <= FINALIST * best]
-        samples: dict[str, list[float]] = {name: [] for name in fast}
-        for _ in range(FINAL_ROUNDS):
-            for name in fast:
-                samples[name] += await self._sample(name, best, FINAL_MS, FINAL_PASSES)
-        return quick | {name: median(times) for name, times in samples.items()}
+    async def _look(self, names: Sequence[str], base_ms: float) -> dict[str, float]:
+        """Return about the milliseconds of a call by each row."""
+        repeats = _repeats(QUICK_MS, base_ms)
+        rows = [(name, repeats) for name in names]
+        ms = await self._times(base_ms, rows, QUICK_ROUNDS)
+        best = min(ms.values())
+        if best < base_ms / 2:  # passes were too short for the fast ones: look again
+            repeats = _repeats(QUICK_MS, best)
+            fast = [(n, repeats) for n in names if ms[n] < base_ms / 2]
+            ms |= await self._times(base_ms, fast, QUICK_ROUNDS)
+        return ms
 
     async def _rough(self, name: str) -> float:
         """Return about the milliseconds of a call."""
         repeats = 1
-        (ms,) = await self._bench.time_ms(name, repeats, 1)
+        ((ms,),) = await self._bench.time_ms((name, 1), [(name, repeats)], 1)
         if ms < ROUNDED_MS:
             repeats = 16
-            (ms,) = await self._bench.time_ms(name, repeats, 1)
-        return ms / repeats
+            ((ms,),) = await self._bench.time_ms((name, 1), [(name, repeats)], 1)
+        return max(ms / repeats, LEAST_MS)
 
-    async def _quick(self, name: str, best_ms: float) -> float:
-        """Return about the milliseconds of a call; of one far faster, look again."""
-        ms = median(await self._sample(name, best_ms, QUICK_MS, QUICK_PASSES))
-        if ms < best_ms / 2:
-            ms = median(await self._sample(name, ms, QUICK_MS, QUICK_PASSES))
-        return ms
+    async def _times(
+        self, base_ms: float, rows: Sequence[tuple[str, int]], rounds: int
+    ) -> dict[str, float]:
+        """Return row -> median milliseconds a call, on a warm device."""
+        warm_up = (BASE, _repeats(WARM_UP_MS, base_ms))
+        times = await self._bench.time_ms(warm_up, rows, rounds)
+        pairs = zip(rows, times, strict=True)
+        return {name: median(each) / repeats for (name, repeats), each in pairs}
 
-    async def _sample(
-        self, name: str, call_ms: float, pass_ms: float, passes: int
-    ) -> list[float]:
-        """Return milliseconds a call of passes of about `pass_ms`."""
-        wanted = int(pass_ms / max(call_ms, LEAST_MS))
-        repeats = max(1, min(wanted, MAX_REPEATS))
-        times = await self._bench.time_ms(name, repeats, passes)
-        return [ms / repeats for ms in times]
+
+def _repeats(pass_ms: float, call_ms: float) -> int:
+    """Return how many calls last about `pass_ms`."""
+    return max(1, min(int(pass_ms / max(call_ms, LEAST_MS)), MAX_REPEATS))
+
+
+def _first_wrong(
+    call: Call, got: Mapping[str, Array], wanted: Mapping[str, Array]
+) -> str:
+    """Return in words the first output that deviates, or ""."""
+    for name, right in wanted.items():
+        if is_near(call, got[name], right):
+            continue
+        found = deviation(call, name, got[name], right)
+        if not found.passes:
+            return str(found)
+    return ""

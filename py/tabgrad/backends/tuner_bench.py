@@ -8,7 +8,7 @@ from dataclasses import replace
 from tabgrad.backends.base import Progress, no_progress
 from tabgrad.backends.choice import Pick
 from tabgrad.backends.variant import Variant
-from tabgrad.backends.webgpu import WebgpuBackend
+from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.backends.webgpu_host import GpuHost
 from tabgrad.errors import BackendError
 from tabgrad.ops import Call, Const, Op
@@ -36,13 +36,23 @@ class GpuBench:
         """Make a bench with nothing loaded; `flat_limited` tells of `max_flat`."""
         self._max_flat = max_flat
         self._chooser = _RowByProgram()
-        self._backend = WebgpuBackend(host, self._chooser)
+        self._backend = WebgpuBackend(host, self._chooser, keeps_pipelines=True)
         self._inputs: dict[str, Array] = {}
         self._op: Op | None = None
 
+    async def compile(
+        self, pairs: Sequence[tuple[Call, Variant]], progress: Progress
+    ) -> None:
+        """Compile rows of calls at once; what does not compile fails in `load`."""
+        limited = [(self._limited(call), row) for call, row in pairs]
+        await self._backend.compile_ahead(limited, progress)
+
+    def _limited(self, call: Call) -> Call:
+        return replace(call, consts=flat_limited(call.op, call.consts, self._max_flat))
+
     async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
-        """Compile rows, allocate and fill inputs; return row -> why it is refused."""
-        consts = flat_limited(call.op, call.consts, self._max_flat)
+        """Allocate and fill inputs; return row -> why it is refused."""
+        consts = self._limited(call).consts
         whole, tensors = case_call(call.op, consts, False)
         plan = single_call_plan(replace(whole, adds=call.adds), tensors)
         refused = await self._prepare(plan, rows)
@@ -82,10 +92,15 @@ class GpuBench:
         writes = {name: self._inputs[name] for name in names}
         return await self._backend.run(row, 1, writes, names)
 
-    async def time_ms(self, row: str, repeats: int, passes: int) -> list[float]:
-        """Return milliseconds of each pass of `repeats` calls."""
-        n_kernels = len(self._chooser.rows[row].passes)
-        return await self._backend.time_ms(row, range(n_kernels), repeats, passes)
+    async def time_ms(
+        self, warm_up: tuple[str, int], rows: Sequence[tuple[str, int]], rounds: int
+    ) -> list[list[float]]:
+        """Return milliseconds of each row's passes; rows take turns."""
+        first, *parts = (self._part(name, n) for name, n in (warm_up, *rows))
+        return await self._backend.time_ms(first, parts, rounds)
+
+    def _part(self, row: str, repeats: int) -> Part:
+        return Part(row, range(len(self._chooser.rows[row].passes)), repeats)
 
     def free(self) -> None:
         """Give everything back."""

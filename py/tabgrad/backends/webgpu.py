@@ -8,6 +8,7 @@ border for a whole chunk.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,6 +32,15 @@ _DISPATCH = 0  # opcode of players/webgpu.js
 _Programs = Mapping[str, Sequence[tuple[Call, Kernel]]]
 
 
+@dataclass(frozen=True)
+class Part:
+    """Kernels of a program, by number, that a pass repeats."""
+
+    program: str
+    kernels: range
+    repeats: int
+
+
 class WebgpuBackend:
     """Runs plans on the GPU device of a host.
 
@@ -41,14 +51,26 @@ class WebgpuBackend:
     name = "webgpu"
     max_in_flight = 3
 
-    def __init__(self, host: GpuHost, chooser: Chooser | None = None) -> None:
-        """Make a backend with no plan; it takes base kernels without a chooser."""
+    def __init__(
+        self,
+        host: GpuHost,
+        chooser: Chooser | None = None,
+        *,
+        keeps_pipelines: bool = False,
+    ) -> None:
+        """Make a backend with no plan; it takes base kernels without a chooser.
+
+        Args:
+            host: the device.
+            chooser: of kernels.
+            keeps_pipelines: keep all pipelines, not those of the last plan alone.
+        """
         self._host = host
         self.chooser: Chooser = chooser or BaseRows()
         self.adapter = host.adapter_name
         self.max_storage_bytes = usable_bytes(host.device.limits)
         self._layouts = Layouts(host)
-        self._pipelines = Pipelines(host, self._layouts)
+        self._pipelines = Pipelines(host, self._layouts, keeps_all=keeps_pipelines)
         self._loaded: Loaded | None = None
 
     @property
@@ -179,6 +201,13 @@ class WebgpuBackend:
             out[name] = flat.reshape(loaded.plan.tensors[name].shape).copy()
         return out
 
+    async def compile_ahead(
+        self, pairs: Sequence[tuple[Call, Variant]], progress: Progress
+    ) -> None:
+        """Compile rows of calls at once, for plans to come; failures show there."""
+        wanted = [(k, c.op) for c, row in pairs for k in assemble_passes(c, row)]
+        await self._pipelines.compile_ahead(wanted, progress)
+
     def parts(self, program: str) -> list[tuple[Call, str, range]]:
         """Return the calls of a program, their rows, and which kernels they are."""
         out: list[tuple[Call, str, range]] = []
@@ -189,26 +218,36 @@ class WebgpuBackend:
         return out
 
     async def time_ms(
-        self, program: str, part: range, repeats: int, passes: int
-    ) -> list[float]:
-        """Return milliseconds of each of some passes.
+        self, warm_up: Part, parts: Sequence[Part], rounds: int
+    ) -> list[list[float]]:
+        """Return milliseconds of the passes of each part; parts take turns.
 
         Args:
-            program: what to time; its steps do not advance in a useful way.
-            part: the kernels of it, by number; a row of two passes is two kernels.
-            repeats: how often each pass runs them.
-            passes: how many passes.
+            warm_up: runs first, untimed: an idle device runs at lower clocks.
+            parts: what to time; the tensors hold nonsense afterwards.
+            rounds: passes of each part.
 
         Raises:
             BackendError: the device failed.
         """
         loaded, host = self._require(), self._host
-        whole = (program, part.start, len(part), repeats, passes)
+        first, *others = (
+            {
+                "program": part.program,
+                "first": part.kernels.start,
+                "count": len(part.kernels),
+                "repeats": part.repeats,
+            }
+            for part in (warm_up, *parts)
+        )
+        given = (host.to_js(first), host.to_js(others), rounds)
         try:
-            got = await host.player.time(loaded.handle, *whole)
+            got = await host.player.time(loaded.handle, *given)
         except host.js_error as error:
             raise BackendError(f"WebGPU: {js_message(error)}") from error
-        return [float(ms) for ms in np.frombuffer(host.bytes_from_js(got))]
+        ms = np.frombuffer(host.bytes_from_js(got)).reshape(rounds, len(parts))
+        times: list[list[float]] = ms.T.tolist()
+        return times
 
     async def write(self, tensor: str, values: Array, start: int = 0) -> None:
         """Write elements `start` on of a tensor, in order with the runs."""

@@ -47,10 +47,13 @@ class Layouts:
 
 
 class Pipelines:
-    """Compiles kernels, all at once; those of the last plan are kept."""
+    """Compiles kernels, all at once; those of the last plan are kept, or all."""
 
-    def __init__(self, host: GpuHost, layouts: Layouts) -> None:
+    def __init__(
+        self, host: GpuHost, layouts: Layouts, *, keeps_all: bool = False
+    ) -> None:
         """Make an empty collection."""
+        self._keeps_all = keeps_all
         self._host = host
         self._layouts = layouts
         self._made: dict[str, JsObject] = {}
@@ -65,6 +68,24 @@ class Pipelines:
             BackendError: a kernel does not compile; the message names it.
         """
         distinct = {kernel.source: (kernel, op) for kernel, op in wanted}
+        for result in await self._compile_new(distinct, progress):
+            if result is not None:
+                raise result
+        found = {source: self._made[source] for source in distinct}
+        if not self._keeps_all:
+            self._made = found
+        return found
+
+    async def compile_ahead(
+        self, wanted: Sequence[tuple[Kernel, Op]], progress: Progress
+    ) -> None:
+        """Compile what compiles; a kernel that does not fails when it is wanted."""
+        distinct = {kernel.source: (kernel, op) for kernel, op in wanted}
+        await self._compile_new(distinct, progress)
+
+    async def _compile_new(
+        self, distinct: Mapping[str, tuple[Kernel, Op]], progress: Progress
+    ) -> list[BaseException | None]:
         new = [pair for source, pair in distinct.items() if source not in self._made]
         done = len(distinct) - len(new)
         progress("kernels", done, len(distinct))
@@ -76,14 +97,9 @@ class Pipelines:
             done += 1
             progress("kernels", done, len(distinct))
 
-        results = await asyncio.gather(
+        return await asyncio.gather(
             *(compile_one(kernel, op) for kernel, op in new), return_exceptions=True
         )
-        for result in results:
-            if result is not None:
-                raise result
-        self._made = {source: self._made[source] for source in distinct}
-        return self._made
 
     async def _compile(self, kernel: Kernel, op: Op) -> JsObject:
         device, to_js = self._host.device, self._host.to_js

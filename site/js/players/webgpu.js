@@ -4,14 +4,13 @@
 // staging buffers and come back late, so that nothing waits for the GPU but the queue's
 // own bound. Runs take effect in the order of the calls, and each gets its own results.
 
+import { QueueBound } from "./queue_bound.js";
 import { GpuTimer } from "./webgpu_timer.js";
 
 const DISPATCH = 0; // pipeline, bind group, x, y
 const COMMAND_WORDS = 5;
 const ROW_NUMBERS = 4; // of a transfer table: buffer, its byte, byte of the packed bytes, bytes
 
-const GROUP_STEPS = 8; // steps that share one error scope and one fence
-const MAX_FENCES = 2; // groups on the queue before the next one waits
 const MIN_STAGING_BYTES = 4096;
 const LOST_REASON_MS = 1000;
 const MAX_KEPT_STAGING = 4; // free staging buffers that are kept for later runs
@@ -32,6 +31,11 @@ const FILTERS = ["validation", "out-of-memory", "internal"];
  * @property {GPUBindGroup[]} bindGroups
  * @property {Map<string, Int32Array>} programs
  * @property {boolean} isFreed
+ */
+
+/**
+ * @typedef {{program: string, first: number, count: number, repeats: number}} Part
+ *   some commands of a program, repeated
  */
 
 /**
@@ -74,14 +78,13 @@ function totalBytes(table) {
 export class WebgpuPlayer {
   #device;
   #timer;
+  #bound;
   /** @type {Error | null} */
   #failure = null;
   /** @type {Set<(reason: Error) => void>} */
   #pending = new Set();
   /** @type {Promise<unknown>} */
   #turn = Promise.resolve();
-  /** @type {Promise<unknown>[]} */
-  #fences = [];
   /** @type {GPUBuffer[]} */
   #staging = [];
 
@@ -89,6 +92,7 @@ export class WebgpuPlayer {
   constructor(device) {
     this.#device = device;
     this.#timer = new GpuTimer(device);
+    this.#bound = new QueueBound(device.queue);
     device.addEventListener("uncapturederror", (event) => {
       const { error } = /** @type {GPUUncapturedErrorEvent} */ (event);
       event.preventDefault();
@@ -165,45 +169,47 @@ export class WebgpuPlayer {
   }
 
   /**
-   * Repeat a part of a program in passes of its own, after the runs before.
+   * Time parts of programs in turn, each repeated in passes of its own.
    *
    * @param {LoadedPlan} plan
-   * @param {string} program
-   * @param {number} first command
-   * @param {number} count commands
-   * @param {number} repeats of the part in each pass
-   * @param {number} passes
-   * @returns {Promise<Uint8Array>} milliseconds of each pass: float64, as bytes
+   * @param {Part} warmUp runs first, untimed
+   * @param {Part[]} parts
+   * @param {number} rounds passes of each part
+   * @returns {Promise<Uint8Array>} milliseconds of each pass, round by round: float64
    * @throws {Error} the GPU failed now or before
    */
-  time(plan, program, first, count, repeats, passes) {
-    const whole = plan.programs.get(program) ?? new Int32Array(0);
-    const part = whole.subarray(first * COMMAND_WORDS, (first + count) * COMMAND_WORDS);
-    const timed = this.#turn.then(() => this.#time(plan, part, repeats, passes));
+  time(plan, warmUp, parts, rounds) {
+    const timed = this.#turn.then(() => this.#time(plan, warmUp, parts, rounds));
     this.#turn = Promise.allSettled([timed]);
     return this.#untilFailure(timed);
   }
 
   /**
    * @param {LoadedPlan} plan
-   * @param {Int32Array} commands
-   * @param {number} repeats
-   * @param {number} passes
+   * @param {Part} warmUp
+   * @param {Part[]} parts
+   * @param {number} rounds
    */
-  async #time(plan, commands, repeats, passes) {
+  async #time(plan, warmUp, parts, rounds) {
     this.#assertUsable(plan);
+    /** @param {Part} part @returns {(pass: GPUComputePassEncoder) => void} */
+    const workOf = ({ program, first, count, repeats }) => {
+      const whole = plan.programs.get(program) ?? new Int32Array(0);
+      const end = (first + count) * COMMAND_WORDS;
+      return (pass) => {
+        for (let i = 0; i < repeats; i++) {
+          for (let at = first * COMMAND_WORDS; at < end; at += COMMAND_WORDS) {
+            this.#play(plan, pass, whole, at);
+          }
+        }
+      };
+    };
     /** @type {Promise<GPUError | null>[]} */
     const checks = [];
     /** @type {Promise<Float64Array>} */
     let timed = Promise.resolve(new Float64Array(0));
     this.#scoped(checks, () => {
-      timed = this.#timer.time((pass) => {
-        for (let i = 0; i < repeats; i++) {
-          for (let at = 0; at < commands.length; at += COMMAND_WORDS) {
-            this.#play(plan, pass, commands, at);
-          }
-        }
-      }, passes);
+      timed = this.#timer.time(workOf(warmUp), parts.map(workOf), rounds);
     });
     const [ms] = await Promise.allSettled([timed]);
     const error = (await Promise.all(checks)).find((found) => found !== null);
@@ -264,21 +270,23 @@ export class WebgpuPlayer {
       this.#write(job);
       done.staging = readBytes ? this.#takeStaging(readBytes) : null;
     });
-    for (let first = 0; first < job.steps; first += GROUP_STEPS) {
+    let end = 0;
+    for (let first = 0; first < job.steps; first = end) {
       await this.#roomOnQueue();
       this.#assertUsable(job.plan);
-      const end = Math.min(first + GROUP_STEPS, job.steps);
+      const start = first;
+      end = Math.min(first + this.#bound.groupSteps, job.steps);
       this.#scoped(done.checks, () => {
-        for (let step = first; step < end; step++) {
+        for (let step = start; step < end; step++) {
           this.#submitStep(job, step === job.steps - 1 ? done.staging : null);
         }
       });
-      this.#fence();
+      this.#bound.fence(end - start);
     }
     if (job.steps === 0) {
       this.#scoped(done.checks, () => this.#submitStep(job, done.staging));
       if (job.bytes.length >= WAIT_FOR_WRITES_BYTES) {
-        this.#fence();
+        this.#bound.fence(0);
         await this.#roomOnQueue();
       }
     }
@@ -303,13 +311,9 @@ export class WebgpuPlayer {
     }
   }
 
-  #fence() {
-    this.#fences.push(Promise.allSettled([this.#device.queue.onSubmittedWorkDone()]));
-  }
-
   async #roomOnQueue() {
-    while (this.#fences.length >= MAX_FENCES) {
-      await this.#untilFailure(Promise.resolve(this.#fences.shift()));
+    for (let full = this.#bound.oldest(); full; full = this.#bound.oldest()) {
+      await this.#untilFailure(full);
     }
   }
 

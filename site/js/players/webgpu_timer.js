@@ -3,7 +3,7 @@
 // Browsers round the device's clock to about 0.07 ms, so what is short must be repeated
 // inside one pass until the pass is long.
 
-const MAX_PASSES = 64; // of one measurement
+const MAX_PASSES = 256; // of one measurement
 const STAMP_BYTES = 8;
 const NS_PER_MS = 1e6;
 
@@ -31,51 +31,52 @@ export class GpuTimer {
   }
 
   /**
-   * Run work in passes of their own.
+   * Run works in turn, each in a pass of its own, without a pause in between.
    *
-   * @param {Work} work
-   * @param {number} passes
-   * @returns {Promise<Float64Array>} milliseconds of each pass
+   * @param {Work} warmUp first, so that an idle device has raised its clocks
+   * @param {Work[]} works
+   * @param {number} rounds
+   * @returns {Promise<Float64Array>} milliseconds of each pass: round by round
    * @throws {RangeError} too many passes
    */
-  async time(work, passes) {
-    if (passes > MAX_PASSES) {
-      throw new RangeError(
-        `timing: got ${passes} passes, wanted at most ${MAX_PASSES}`,
-      );
+  async time(warmUp, works, rounds) {
+    const passes = Array.from({ length: rounds }, () => works).flat();
+    if (passes.length > MAX_PASSES) {
+      const got = `${passes.length} passes`;
+      throw new RangeError(`timing: got ${got}, wanted at most ${MAX_PASSES}`);
     }
     return this.isDeviceClock
-      ? this.#byDevice(work, passes)
-      : this.#byWall(work, passes);
+      ? this.#byDevice(warmUp, passes)
+      : this.#byWall(warmUp, passes);
   }
 
   /**
-   * @param {Work} work
-   * @param {number} passes
+   * @param {Work} warmUp
+   * @param {Work[]} works
    */
-  async #byDevice(work, passes) {
+  async #byDevice(warmUp, works) {
     const device = this.#device;
     this.#stamps ??= this.#makeStamps();
     const { set, resolved, staging } = this.#stamps;
     const encoder = device.createCommandEncoder();
-    for (let i = 0; i < passes; i++) {
+    encode(encoder, warmUp);
+    for (const [i, work] of works.entries()) {
       const timestampWrites = {
         querySet: set,
         beginningOfPassWriteIndex: 2 * i,
         endOfPassWriteIndex: 2 * i + 1,
       };
-      const pass = encoder.beginComputePass({ timestampWrites });
-      work(pass);
-      pass.end();
+      encode(encoder, work, { timestampWrites });
     }
-    const bytes = 2 * passes * STAMP_BYTES;
-    encoder.resolveQuerySet(set, 0, 2 * passes, resolved, 0);
+    const count = 2 * works.length;
+    const bytes = count * STAMP_BYTES;
+    encoder.resolveQuerySet(set, 0, count, resolved, 0);
     encoder.copyBufferToBuffer(resolved, 0, staging, 0, bytes);
     device.queue.submit([encoder.finish()]);
     await staging.mapAsync(MAP_READ, 0, bytes);
     const stamps = new BigUint64Array(staging.getMappedRange(0, bytes));
-    const ms = new Float64Array(passes);
-    for (let i = 0; i < passes; i++) {
+    const ms = new Float64Array(works.length);
+    for (let i = 0; i < ms.length; i++) {
       ms[i] = Number(BigInt.asIntN(64, stamps[2 * i + 1] - stamps[2 * i])) / NS_PER_MS;
     }
     staging.unmap();
@@ -94,24 +95,37 @@ export class GpuTimer {
   }
 
   /**
-   * @param {Work} work
-   * @param {number} passes
+   * @param {Work} warmUp
+   * @param {Work[]} works
    */
-  async #byWall(work, passes) {
+  async #byWall(warmUp, works) {
     const { queue } = this.#device;
-    const ms = new Float64Array(passes);
-    await queue.onSubmittedWorkDone();
-    for (let i = 0; i < passes; i++) {
+    /** @param {Work} work */
+    const run = async (work) => {
       const encoder = this.#device.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      work(pass);
-      pass.end();
+      encode(encoder, work);
       const commands = encoder.finish();
       const start = performance.now();
       queue.submit([commands]);
       await queue.onSubmittedWorkDone();
-      ms[i] = performance.now() - start;
+      return performance.now() - start;
+    };
+    await run(warmUp);
+    const ms = new Float64Array(works.length);
+    for (const [i, work] of works.entries()) {
+      ms[i] = await run(work);
     }
     return ms;
   }
+}
+
+/**
+ * @param {GPUCommandEncoder} encoder
+ * @param {Work} work
+ * @param {GPUComputePassDescriptor} [wanted]
+ */
+function encode(encoder, work, wanted) {
+  const pass = encoder.beginComputePass(wanted);
+  work(pass);
+  pass.end();
 }
