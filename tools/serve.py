@@ -66,6 +66,15 @@ class PageHandler(SimpleHTTPRequestHandler):
             super().log_message(format, *words)
 
 
+class PageServer(ThreadingHTTPServer):
+    """Says nothing of a page that closes while it loads; tells all other errors."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report what went wrong with a request, unless its page went away."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 def make_server(
     folder: Path, port: int, *, is_isolated: bool = True, is_quiet: bool = False
 ) -> ThreadingHTTPServer:
@@ -81,7 +90,7 @@ def make_server(
         directory=str(folder),
     )
     try:
-        return ThreadingHTTPServer((HOST, port), handler)
+        return PageServer((HOST, port), handler)
     except OSError as error:
         raise BuildError(
             f"cannot listen on {HOST}:{port}: {error}; choose another with --port"

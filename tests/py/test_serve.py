@@ -71,3 +71,15 @@ def test_isolation_can_be_left_out(tmp_path: Path) -> None:
 def test_a_taken_port_is_an_error_that_names_the_way_out(tmp_path: Path) -> None:
     with served(tmp_path) as port, pytest.raises(BuildError, match="--port"):
         make_server(tmp_path, port)
+
+
+def test_a_page_that_goes_away_is_no_news_but_other_errors_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with make_server(tmp_path, 0, is_quiet=True) as server:
+        for error, is_told in ((BrokenPipeError(), False), (ValueError("odd"), True)):
+            try:
+                raise error
+            except (OSError, ValueError):
+                server.handle_error(None, ("127.0.0.1", 1))
+            assert ("odd" in capsys.readouterr().err) == is_told
