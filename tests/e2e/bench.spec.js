@@ -42,7 +42,7 @@ test("bench.html?auto posts all that it measured and draws no text", async ({
   );
   expect(step.dispatches).toBeGreaterThanOrEqual(calls);
   expect(rows.map((/** @type {any} */ r) => r.op)).toContain("adamw_update");
-  expect(report.train.Nano.n_steps).toBe(20);
+  expect(report.train.Nano.n_steps).toBeGreaterThanOrEqual(20);
   const { webgpu, numpy } = report.backends.Nano;
   expect(numpy.drift).toBe(0);
   expect(webgpu.drift).toBeLessThanOrEqual(1e-4);

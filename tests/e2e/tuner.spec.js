@@ -52,5 +52,10 @@ test("a software adapter is not tuned, and kernels can be forced", async ({ page
   expect(got.base.losses).toEqual(got.auto.losses);
   expect(got.forced.losses).toEqual(got.auto.losses);
   expect(got.wrong).toMatch(/kernels: gelu_fwd got 'magic', wanted base/);
+  await page.getByText("Kernels", { exact: true }).click();
+  await expect(page.locator("#kernels-note")).toContainText("Not tuned: google swift");
+  await expect(page.getByRole("button", { name: "Skip tuning" })).toBeHidden();
+  await page.getByRole("button", { name: "Tune anew" }).click();
+  await expect(page.locator("#kernels-note")).toContainText("the next run on WebGPU");
   noteWebgpuRun("training with forced kernels", got.auto.adapter);
 });

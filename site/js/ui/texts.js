@@ -104,3 +104,22 @@ export const NOT_UTF8 =
   "more than 0.1 % of this file is not UTF-8 text; save it as UTF-8 and choose it again";
 /** @param {string} size */
 export const tooLarge = (size) => `the file has ${size}; the most is 100 MB`;
+
+export const COPIED = "Copied as JSON.";
+export const TUNES_ANEW = "Forgotten; the next run on WebGPU tunes anew.";
+
+/**
+ * @param {{why: string, rows: object[], seconds: number, not_kept: string}} report
+ * @returns {string}
+ */
+export function kernels({ why, rows, seconds, not_kept }) {
+  if (why) {
+    return `Not tuned: ${why}.`;
+  }
+  if (rows.length === 0) {
+    return "Nothing is tuned yet: the first run on WebGPU does it.";
+  }
+  const took = seconds > 0.1 ? ` Tuning took ${seconds.toFixed(1)} s.` : "";
+  const kept = not_kept ? ` ${not_kept}.` : "";
+  return `The fastest right kernel of each call on this device.${took}${kept}`;
+}
