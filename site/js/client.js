@@ -1,6 +1,6 @@
 // The page's end of the worker: calls with answers, events, start and restart.
 
-/** @import { Fault, Method, WorkerEvent } from "./protocol.js" */
+/** @import { Fault, Method, WorkerEvent, WorkerMessage } from "./protocol.js" */
 
 import { checkEvent } from "./protocol.js";
 
@@ -72,12 +72,16 @@ export class Client {
     });
   }
 
-  /** @param {WorkerEvent} event */
+  /** @param {WorkerMessage} event */
   take(event) {
     if (event.type === "answer") {
       this.settle(event.id)?.resolve(event.value);
     } else if (event.type === "failed") {
       this.settle(event.id)?.reject(new TabgradError(event.fault));
+    } else if (event.type === "happened") {
+      for (const each of event.events) {
+        this.take(checkEvent(each));
+      }
     } else {
       this.onEvent(event);
     }

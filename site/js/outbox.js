@@ -1,6 +1,6 @@
 // Sends the worker's events to the page, joined so that few messages cross.
 
-/** @import { EngineEvent, Steps, WorkerEvent } from "./protocol.js" */
+/** @import { EngineEvent, Steps, WorkerMessage } from "./protocol.js" */
 
 const INTERVAL_MS = 80; // at most 12 flushes a second
 
@@ -27,7 +27,7 @@ function joined(a, b) {
 }
 
 export class Outbox {
-  /** @param {(event: WorkerEvent) => void} post */
+  /** @param {(message: WorkerMessage) => void} post */
   constructor(post) {
     this.post = post;
     /** @type {EngineEvent[]} */
@@ -57,13 +57,13 @@ export class Outbox {
     }
   }
 
-  /** Send all that waits. */
+  /** Send all that waits, as one message. */
   flush() {
     clearTimeout(this.timer);
     this.timer = 0;
-    this.sentAt = performance.now();
-    for (const event of this.waiting.splice(0)) {
-      this.post(event);
+    if (this.waiting.length > 0) {
+      this.sentAt = performance.now();
+      this.post({ type: "happened", events: this.waiting.splice(0) });
     }
   }
 }

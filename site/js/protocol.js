@@ -3,6 +3,7 @@
 //
 // page -> worker   call
 // worker -> page   files loading stage ready boot_failed | answer failed |
+//                  happened: a list of
 //                  preparing model steps evaluated paused resumed tokens benchmarked
 
 /**
@@ -70,7 +71,10 @@
  *
  * @typedef {Preparing | ModelEvent | Steps | Evaluated | Paused | Resumed | Tokens
  *   | Benchmarked} EngineEvent
+ * @typedef {{type: "happened", events: EngineEvent[]}} Happened  in order; what happens
+ *   between two of them waits for the next, so that messages stay few
  * @typedef {Files | Loading | Stage | Ready | BootFailed | Answer | Failed | EngineEvent} WorkerEvent
+ * @typedef {WorkerEvent | Happened} WorkerMessage
  */
 
 /** The fields of each message and their types. */
@@ -83,6 +87,7 @@ const FIELDS = {
   boot_failed: { fault: "object" },
   answer: { id: "number" },
   failed: { id: "number", fault: "object" },
+  happened: { events: "object" },
   preparing: { what: "string", done: "number", total: "number" },
   model: { backend: "string", adapter: "string", why: "string", config: "object" },
   steps: { step: "number", losses: "object", grad_norms: "object", lr: "number" },
@@ -147,7 +152,7 @@ export function checkCall(message) {
 
 /**
  * @param {any} message
- * @returns {WorkerEvent}
+ * @returns {WorkerMessage}
  */
 export function checkEvent(message) {
   checkFields(message);

@@ -1,6 +1,6 @@
 // The engine's worker: boots Python, then answers the page's calls with it.
 
-/** @import { Call, EngineEvent, Facts, Fault, Method, WorkerEvent } from "./protocol.js" */
+/** @import { Call, EngineEvent, Facts, Fault, Method, WorkerMessage } from "./protocol.js" */
 /** @import { Build } from "./assets.js" */
 
 import {
@@ -26,8 +26,8 @@ const LOADING_INTERVAL_MS = 100;
 
 /** @typedef {{call: (method: Method, request: string) => Promise<string>}} Engine */
 
-/** @param {WorkerEvent} event */
-const post = (event) => self.postMessage(event);
+/** @param {WorkerMessage} message */
+const post = (message) => self.postMessage(message);
 const outbox = new Outbox(post);
 
 /** @param {object} error */
