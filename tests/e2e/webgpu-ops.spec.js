@@ -1,58 +1,22 @@
 // Every op and case on WebGPU against the float64 references, and what failures say.
-import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
+import { GpuPython } from "./gpu_python.js";
 import { noteWebgpuRun } from "./webgpu_ran.js";
 
-const FIXTURES = new URL("./fixtures/", import.meta.url);
-const WORKER = readFileSync(new URL("gpu_worker.js", FIXTURES), "utf8");
-const DRIVER = readFileSync(new URL("gpu_driver.py", FIXTURES), "utf8");
-
-/** @type {import("@playwright/test").Page} */
-let page;
-
-/**
- * @param {string} code Python; its last line is the result
- * @returns {Promise<string>}
- */
-async function python(code) {
-  const base = new URL(".", page.url()).href;
-  const answer = await page.evaluate(
-    ({ base, code }) =>
-      new Promise((resolve) => {
-        const worker = /** @type {any} */ (globalThis).gpuWorker;
-        worker.onmessage = (/** @type {MessageEvent} */ event) => resolve(event.data);
-        worker.postMessage({ base, code });
-      }),
-    { base, code },
-  );
-  expect(answer.error, answer.error).toBeUndefined();
-  expect(answer.unhandled).toEqual([]);
-  return answer.result;
-}
-
-/** @param {string} code */
-async function json(code) {
-  return JSON.parse(await python(code));
-}
+/** @type {GpuPython} */
+let gpu;
 
 test.beforeAll(async ({ browser, baseURL }) => {
-  page = await browser.newPage({ baseURL });
-  await page.goto("build.json");
-  await page.evaluate((source) => {
-    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-    const scope = /** @type {any} */ (globalThis);
-    scope.gpuWorker = new Worker(url, { type: "module" });
-  }, WORKER);
-  await python(DRIVER);
+  gpu = await GpuPython.open(browser, baseURL);
 });
 
 test.afterAll(async () => {
-  await page.close();
+  await gpu.close();
 });
 
 test("every case of every op is as near as its contract wants", async () => {
   test.setTimeout(600_000);
-  const report = await json("await run_ops(list(OPS))");
+  const report = await gpu.json("await run_ops(list(OPS))");
   expect(report.failed, report.failed.join("\n")).toEqual([]);
   expect(report.backend).toBe("webgpu");
   expect(report.adapter).toMatch(/\w/);
@@ -64,7 +28,7 @@ test("every case of every op is as near as its contract wants", async () => {
 
 test("every other row of the table gives the same on the cases that fit it", async () => {
   test.setTimeout(300_000);
-  const report = await json("await run_variants(60_000)");
+  const report = await gpu.json("await run_variants(60_000)");
   expect(report.failed, report.failed.join("\n")).toEqual([]);
   expect(report.warnings).toEqual([]);
   expect(report.rows).toBeGreaterThan(20);
@@ -74,29 +38,29 @@ test("every other row of the table gives the same on the cases that fit it", asy
 
 test("the kernels of the presets compile without a warning", async () => {
   const presets = '["Nano", "Tiny", "Small", "Medium"]';
-  const report = await json(`await preset_warnings(${presets})`);
+  const report = await gpu.json(`await preset_warnings(${presets})`);
   expect(report.warnings).toEqual([]);
   expect(report.kernels).toBeGreaterThan(50);
 });
 
 test("a kernel that does not compile is named, with its line", async () => {
-  const words = await python("await broken_kernel()");
+  const words = await gpu.run("await broken_kernel()");
   expect(words).toMatch(/does not compile kernel gelu_fwd, 'fn \(': /);
 });
 
 test("an access that the contract does not give is refused", async () => {
-  const words = await python("await wrong_access()");
+  const words = await gpu.run("await wrong_access()");
   expect(words).toMatch(/kernel gelu_fwd: the GPU made no pipeline: .*binding/s);
 });
 
 test("a submit that fails names its kernel, and the device is not used again", async () => {
-  const { first, later } = await json("await failing_submit()");
+  const { first, later } = await gpu.json("await failing_submit()");
   expect(first).toMatch(/WebGPU: kernel gelu_fwd failed on the GPU: .*65536/s);
   expect(later).toBe(first);
 });
 
 test("a device that goes while running rejects everything in words", async () => {
-  const words = await json("await destroyed_while_running()");
+  const words = await gpu.json("await destroyed_while_running()");
   expect(words).toHaveLength(5);
   for (const word of words) {
     expect(word).toMatch(/WebGPU: the GPU device was lost \(destroyed\): \w+/);
@@ -104,15 +68,17 @@ test("a device that goes while running rejects everything in words", async () =>
 });
 
 test("runs under way at once each get the results of their own steps", async () => {
-  expect(await json("await in_flight_results()")).toEqual([1, 31, 38, 38, 102, 104]);
+  expect(await gpu.json("await in_flight_results()")).toEqual([
+    1, 31, 38, 38, 102, 104,
+  ]);
 });
 
 test("no buffer is made after the first runs", async () => {
-  expect(await python("await buffers_after(20)")).toBe("0");
+  expect(await gpu.run("await buffers_after(20)")).toBe("0");
 });
 
 test("a weight that is not finite shows in loss and gradient norm", async () => {
-  const seen = await json("await poisoned_weight()");
+  const seen = await gpu.json("await poisoned_weight()");
   expect(Object.keys(seen)).toHaveLength(4);
   for (const [tensor, shown] of Object.entries(seen)) {
     const isPoisoned = tensor !== "";
