@@ -306,8 +306,8 @@ test("the page answers at once while the engine computes", async () => {
   expect(longest).toBeLessThan(200);
 });
 
-test("messages to the page are few", async () => {
-  const counting = await page.context().newPage();
+test("messages to the page are few", async ({ browser }) => {
+  const counting = await browser.newPage();
   await counting.addInitScript(() => {
     const counts = { messages: 0 };
     const Plain = Worker;

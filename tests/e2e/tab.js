@@ -16,7 +16,7 @@ export async function openTab(browser, options = {}) {
   const { path = "", before, ...settings } = options;
   const context = await browser.newContext(settings);
   const page = await context.newPage();
-  page.on("close", () => context.close());
+  page.close = () => context.close(); // whoever closes the page waits for both
   /** @type {string[]} */
   const complaints = [];
   page.on("console", (message) => {
