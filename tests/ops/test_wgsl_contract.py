@@ -19,8 +19,11 @@ OP_OF_FILE = {
     for row in v.passes
 }
 KERNELS = sorted(OP_OF_FILE)
-WITH_SCRATCH = {
-    wgsl_folder() / f"{row.file}.wgsl" for v in VARIANTS for row in v.passes if v.then
+WITH_SCRATCH = {  # a product's parts lie in lib/part_sums
+    wgsl_folder() / f"{row.file}.wgsl"
+    for v in VARIANTS
+    for row in v.passes
+    if v.then and not row.main
 }
 FILES = sorted(wgsl_folder().rglob("*.wgsl"))
 BINDING = re.compile(

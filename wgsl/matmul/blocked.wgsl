@@ -5,11 +5,13 @@
 // run along k is transposed by 4 x 4 blocks on the way in. A thread holds TM x TN sums, in
 // groups of four rows and four columns a tile's width apart, so that neighbours read
 // neighbouring vec4s. The next slice is fetched into registers while this one is multiplied.
+// Where tiles are few, the terms are split in PARTS, each a workgroup's own: `leave` keeps
+// its sums until all are there.
 //
 // needs   M N K GRID_X WG; BM BN BK TM TN; LANES_M x LANES_N threads that read together;
 //         X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); HAS_COLUMNS; Elem vec4<f32>;
-//         lib/staging; fn put(m, n, sum), put_columns(n, sum)
-// limits  BM divides M, BN divides N, BK divides K
+//         lib/staging; lib/whole_sums or lib/part_sums
+// limits  BM divides M, BN divides N, BK PARTS divides K
 // source  Goto and van de Geijn 2008; layout of fragments as in NVIDIA's CUTLASS
 
 const TM4: u32 = TM / 4u;
@@ -17,19 +19,23 @@ const TN4: u32 = TN / 4u;
 const X_BLOCKS: u32 = BM4 * BK4;
 const BLOCKS: u32 = X_BLOCKS + BN4 * BK4;
 const SHARE: u32 = (BLOCKS + WG - 1u) / WG; // blocks that a thread fetches
-const SLICES: u32 = K / BK;
+const SLICES: u32 = K / BK / PARTS;
 const TILES_M: u32 = M / BM;
 const TILES_N: u32 = N / BN;
+const TILES: u32 = TILES_M * TILES_N;
 const_assert WG == (BM / TM) * (BN / TN);
 const LANES: u32 = LANES_M * LANES_N; // threads that read together
 const WARPS_N: u32 = BN / TN / LANES_N;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {
-  let tile = group.y * GRID_X + group.x;
-  if (tile >= TILES_M * TILES_N) {
+  let share = group.y * GRID_X + group.x;
+  if (share >= TILES * PARTS) {
     return;
   }
+  let tile = share % TILES;
+  let part = share / TILES;
+  let k0 = part * SLICES * BK;
   let m0 = tile / TILES_N * BM;
   let n0 = tile % TILES_N * BN;
   let lane = thread % LANES;
@@ -42,9 +48,9 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
   for (var s = 0u; s < SHARE; s++) { // unroll
     let block = thread + s * WG;
     if (block < X_BLOCKS) {
-      next[s] = fetch_x(block, m0, 0u);
+      next[s] = fetch_x(block, m0, k0);
     } else if (block < BLOCKS) {
-      next[s] = fetch_w(block - X_BLOCKS, n0, 0u);
+      next[s] = fetch_w(block - X_BLOCKS, n0, k0);
     }
   }
   for (var slice = 0u; slice < SLICES; slice++) {
@@ -65,9 +71,9 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
       for (var s = 0u; s < SHARE; s++) { // unroll
         let block = thread + s * WG;
         if (block < X_BLOCKS) {
-          next[s] = fetch_x(block, m0, (slice + 1u) * BK);
+          next[s] = fetch_x(block, m0, k0 + (slice + 1u) * BK);
         } else if (block < BLOCKS) {
-          next[s] = fetch_w(block - X_BLOCKS, n0, (slice + 1u) * BK);
+          next[s] = fetch_w(block - X_BLOCKS, n0, k0 + (slice + 1u) * BK);
         }
       }
     }
@@ -98,7 +104,7 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
   for (var i = 0u; i < TM; i++) { // unroll
     for (var j = 0u; j < TN4; j++) { // unroll
       let m = m0 + i / 4u * (BM / TM4) + tm * 4u + i % 4u;
-      put(m, n0 / 4u + j * (BN / TN) + tn, sum[i][j]);
+      leave(part, m, n0 / 4u + j * (BN / TN) + tn, sum[i][j]);
     }
   }
   if (HAS_COLUMNS && m0 == 0u) {
@@ -115,7 +121,7 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
       for (var k = 0u; k < BK4; k++) {
         total += w_tile[k * BN4 + thread];
       }
-      put_columns(n0 / 4u + thread, total);
+      leave_columns(part, n0 / 4u + thread, total);
     }
   }
 }

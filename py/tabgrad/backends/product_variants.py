@@ -6,12 +6,18 @@ An op is an epilogue, `wgsl/<op>.wgsl`; how the product is done is a file of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tabgrad.backends.variant import BASE, Consts, Variant
+from tabgrad.backends.variant import BASE, WORKGROUP, Consts, Variant
+from tabgrad.ops import OPS
 from tabgrad.tensors import ITEM_BYTES
 
 TILE = 8  # outputs along each axis of a thread in matmul/direct8.wgsl
+SMALL = 32  # the side of tiles that suit all but narrow products
+ENOUGH_TILES = 128  # of 64 x 64 and more: with fewer, cores of a large device idle
+SPLIT_THREADS = (20_000, 64_000)  # of a product in parts: fewer idle, more cost traffic
+MAX_PARTS = 16
+QUAD_BYTES = 4 * ITEM_BYTES
 TILE_WORKGROUP = 32  # few, since a thread does much: small products still spread out
 
 
@@ -64,13 +70,24 @@ def direct(op: str) -> Variant:
 
 @dataclass(frozen=True)
 class Blocking:
-    """A tile BM x BN of slices BK by threads of TM x TN outputs."""
+    """A tile BM x BN of slices BK by threads of TM x TN outputs.
+
+    With `parts` over 1 the terms of a tile are split among so many workgroups, and a
+    second pass adds the parts up.
+    """
 
     bm: int
     bn: int
     bk: int
     tm: int
     tn: int
+    parts: int = 1
+
+    @property
+    def name(self) -> str:
+        """What sets it apart from the others."""
+        tile = f"{self.bm}x{self.bn}x{self.bk} {self.tm}x{self.tn}"
+        return tile if self.parts == 1 else f"{tile} /{self.parts}"
 
     @property
     def constants(self) -> dict[str, int]:
@@ -84,45 +101,91 @@ class Blocking:
 
     def fits(self, consts: Consts) -> bool:
         """Return whether the tile divides a product."""
-        sizes = ((consts["M"], self.bm), (consts["N"], self.bn), (consts["K"], self.bk))
+        terms = self.bk * self.parts
+        sizes = ((consts["M"], self.bm), (consts["N"], self.bn), (consts["K"], terms))
         return all(size % tile == 0 for size, tile in sizes)
 
-    def threads(self, consts: Consts) -> int:
-        """Return the threads of all tiles."""
-        tiles = int(consts["M"]) // self.bm * (int(consts["N"]) // self.bn)
-        return tiles * self.constants["WG"]
+    def is_likely(self, consts: Consts) -> bool:
+        """Return whether so many threads suit devices of today."""
+        if self.bm < SMALL and not any(consts[letter] % SMALL for letter in "MNK"):
+            return False
+        if self.parts == 1:
+            return self.bm <= SMALL or self._tiles(consts) >= ENOUGH_TILES
+        fewest, most = SPLIT_THREADS
+        is_enough = self._threads(consts) > fewest or self.parts == MAX_PARTS
+        return is_enough and self._threads(consts) <= most
+
+    def _tiles(self, consts: Consts) -> int:
+        return int(consts["M"]) // self.bm * (int(consts["N"]) // self.bn)
+
+    def _threads(self, consts: Consts) -> int:
+        return self._tiles(consts) * self.parts * self.constants["WG"]
 
     def variant(self, op: str) -> Variant:
         """Return the row of an op."""
         product = PRODUCTS[op]
-        return Variant(
-            f"{self.bm}x{self.bn}x{self.bk} {self.tm}x{self.tn}",
+        row = Variant(
+            self.name,
             op,
             op,
-            self.threads,
+            self._threads,
             constants=self.constants,
-            libs=("elem4", *product.libs, "staging"),
+            libs=("elem4", *product.libs, "whole_sums", "staging"),
             main="matmul/blocked",
             flags=product.flags,
             fits=self.fits,
+            is_likely=self.is_likely,
             workgroup_bytes=lambda _: (self.bm + self.bn) * self.bk * ITEM_BYTES,
+        )
+        return row if self.parts == 1 else self._split(row, product)
+
+    def _split(self, row: Variant, product: Product) -> Variant:
+        """Return the two passes: sums of parts of the terms, and their sums."""
+        split = {"PARTS": self.parts, "SCRATCH": len(OPS[row.op].args)}
+        libs = ("elem4", *product.libs, "part_sums")
+        last = Variant(
+            row.name,
+            row.op,
+            row.file,
+            _sums,
+            constants={"WG": WORKGROUP, **split},
+            libs=("grid", *libs),
+            main="matmul/sum_parts",
+            flags=product.flags,
+        )
+        return replace(
+            row,
+            constants={**row.constants, **split},
+            libs=(*libs, "staging"),
+            scratch=lambda consts: QUAD_BYTES * self.parts * _sums(consts),
+            then=(last,),
         )
 
 
-# Large tiles for large products, down to tiles that divide narrow ones: no one of them
-# serves all sizes.
+def _sums(consts: Consts) -> int:
+    """Return the quads of a product, with the sums of columns as a last row."""
+    return (int(consts["M"]) + 1) * (int(consts["N"]) // 4)
+
+
+# Large tiles for large products, down to tiles that divide narrow ones, and terms split
+# in parts where tiles are few: no one of them serves all sizes.
 BLOCKINGS = (
     Blocking(128, 128, 16, 16, 8),
     Blocking(128, 128, 16, 8, 8),
-    Blocking(64, 128, 16, 8, 4),
+    Blocking(64, 64, 16, 8, 8),
     Blocking(64, 64, 16, 8, 4),
-    Blocking(64, 64, 32, 4, 4),
-    Blocking(64, 32, 32, 4, 4),
-    Blocking(32, 64, 32, 4, 4),
     Blocking(32, 32, 32, 4, 4),
-    Blocking(16, 32, 32, 4, 4),
-    Blocking(32, 16, 16, 4, 4),
     Blocking(16, 16, 16, 4, 4),
+    *(
+        Blocking(*tile, parts)
+        for parts in (2, 4, 8, MAX_PARTS)
+        for tile in (
+            (16, 16, 16, 4, 4),
+            (32, 32, 32, 4, 4),
+            (64, 64, 16, 8, 8),
+            (128, 128, 16, 8, 8),
+        )
+    ),
 )
 
 

@@ -9,11 +9,12 @@ variables. The file stays plain WGSL, which means the same without this.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from tabgrad.errors import BackendError
 
+MARK = "// unroll"
 _LOOP = re.compile(
     r"(\s*)for \(var (\w+) = 0u; \2 < ([A-Z][A-Z0-9_]*); \2\+\+\) \{ // unroll"
 )
@@ -25,29 +26,46 @@ _USE = re.compile(r"\b(\w+)((?:\[[^\]]*\])+)")
 _NESTED = re.compile(r"array<(.+), (\w+)>")
 
 
-@cache
-def unrolled(source: str, given: tuple[tuple[str, int], ...] = ()) -> str:
+def unrolled(files: Sequence[str], given: Mapping[str, int] | None = None) -> str:
     """Return a module with its marked loops written out and their arrays dissolved.
 
-    Kept for each source and `given`: a page tries the same kernel at many sizes.
+    Each file is kept as it was written out for the constants it speaks of: a page tries
+    the same kernel at many sizes, and a product behind many ops.
 
     Args:
-        source: WGSL without the constants that differ from call to call.
-        given: constants that the source speaks of and does not declare.
+        files: WGSL, in order, without the constants that differ from call to call.
+        given: constants that the files speak of and do not declare.
 
     Raises:
         BackendError: a bound is no constant, or a loop has no end.
     """
-    if "// unroll" not in source:
-        return source
-    sizes = constants(source, given)
-    lines = [_folded(line) for line in _expand(source.splitlines(), sizes)]
-    return _dissolve(lines, sizes) + "\n"
+    if not any(MARK in file for file in files):
+        return "\n".join(files)
+    sizes = constants("\n".join(files), given)
+    return "\n".join(_unrolled_file(file, _spoken_of(file, sizes)) for file in files)
 
 
-def constants(source: str, given: tuple[tuple[str, int], ...] = ()) -> dict[str, int]:
+@cache
+def _words(file: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[A-Z]\w*", file))
+
+
+def _spoken_of(file: str, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, n) for name, n in sizes.items() if name in _words(file))
+
+
+@cache
+def _unrolled_file(file: str, sizes: tuple[tuple[str, int], ...]) -> str:
+    if MARK not in file:
+        return file
+    known = dict(sizes)
+    lines = [_folded(line) for line in _expand(file.splitlines(), known)]
+    return _dissolve(lines, known) + "\n"
+
+
+def constants(source: str, given: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return the whole-number constants of a module whose values can be computed."""
-    values = dict(given)
+    values = dict(given or {})
     for line in source.splitlines():
         match = _CONST.match(line)
         if match and _ARITHMETIC.fullmatch(match[2]):

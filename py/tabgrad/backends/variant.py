@@ -37,6 +37,7 @@ class Variant:
         flags: switches, written in front as `bool`.
         needs: device features.
         fits: sizes -> whether the kernel can do them.
+        is_likely: sizes -> whether it may be the fastest: the tuner tries no other.
         workgroup_bytes: sizes -> workgroup memory that it takes.
         scratch: sizes -> bytes of a buffer `scratch: array<f32>`, read and written,
             that every pass has at the binding after the op's arguments.
@@ -54,6 +55,7 @@ class Variant:
     flags: Mapping[str, bool] = field(default_factory=dict)
     needs: frozenset[str] = frozenset()
     fits: Callable[[Consts], bool] = _always
+    is_likely: Callable[[Consts], bool] = _always
     workgroup_bytes: Callable[[Consts], int] = _none
     scratch: Callable[[Consts], int] = _none
     then: tuple[Variant, ...] = ()

@@ -122,8 +122,8 @@ def assemble(call: Call, variant: Variant | None = None) -> Kernel:
     lines = [f"const {name}: u32 = {value}u;" for name, value in given.items()]
     lines += constant_lines(call.op, call.consts.items(), call.adds)
     lines += [f"const {name}: bool = {_word(on)};" for name, on in chosen.flags.items()]
-    body = "\n".join(map(read_wgsl, chosen.files))
-    source = "\n".join(lines) + "\n\n" + unrolled(body, tuple(chosen.constants.items()))
+    body = unrolled([read_wgsl(file) for file in chosen.files], chosen.constants)
+    source = "\n".join(lines) + "\n\n" + body
     label = call.op.name if chosen.name == BASE else f"{call.op.name}:{chosen.name}"
     return Kernel(label, source, groups)
 
