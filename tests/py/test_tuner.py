@@ -9,6 +9,7 @@ import pytest
 
 from tabgrad.backends import tuner as tuner_module
 from tabgrad.backends.base import no_progress
+from tabgrad.backends.choice import call_key
 from tabgrad.backends.tuner import BUDGET_S, Tuner
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.variants import base_variant
@@ -44,6 +45,7 @@ class FakeBench:
     def __init__(self) -> None:
         self.loaded: list[Call] = []
         self.timed: list[str] = []
+        self.compiled: list[set[tuple[str, str]]] = []
         self.ms = dict(MS)
         self.seconds = 0.0
         self.is_free = True
@@ -60,8 +62,8 @@ class FakeBench:
         off = 1e-2 if name == "wrong" else 1e-7
         return {a.name: np.full(3, 1 + off, np.float32) for a in call.op.outputs}
 
-    async def compile(self, pairs, progress) -> None:
-        self.compiled = {(call.op.name, r.name) for call, r in pairs}
+    async def compile(self, pairs) -> None:
+        self.compiled.append({(call.op.name, r.name) for call, r in pairs})
 
     async def time_ms(self, warm_up, rows, rounds: int) -> list[list[float]]:
         assert warm_up[0] == BASE
@@ -108,6 +110,10 @@ def chosen(tuner: Tuner, plan: Plan, progress=no_progress) -> dict[str, str]:
     return {call.op.name: pick("train", call).name for call in plan.programs["train"]}
 
 
+def _is_of(table_row: dict, call: Call) -> bool:
+    return f"{table_row['op']} {table_row['sizes']}" == call_key(call)
+
+
 def tuner_of(bench: FakeBench, store: FakeStore, build: str = "1") -> Tuner:
     return Tuner(
         bench, store, f"card | browser | {build}", DEVICE, lambda: bench.seconds
@@ -132,9 +138,33 @@ def test_a_row_near_the_fastest_is_timed_again_before_the_choice(plan: Plan) -> 
     bench = FakeBench()
     bench.ms["slow"] = 0.0052
     assert chosen(tuner_of(bench, FakeStore()), plan)["gelu_fwd"] == "fast"
-    n_calls = sum(call.op.name == "gelu_fwd" for call in bench.loaded)
-    assert bench.timed.count("slow") == 3 * n_calls  # roughly, again, and at last
-    assert ("gelu_fwd", "slow") in bench.compiled
+    assert bench.timed.count("slow") == 3  # roughly, again, and at last
+    assert ("gelu_fwd", "slow") in bench.compiled[0]
+
+
+def test_a_call_of_another_program_is_held_to_the_row_of_the_nearest_sizes(
+    plan: Plan,
+) -> None:
+    bench = FakeBench()
+    tuner = tuner_of(bench, FakeStore())
+    pick = asyncio.run(tuner.choose(plan, no_progress))
+    (call,) = (c for c in plan.programs["logits"] if c.op.name == "gelu_fwd")
+    assert pick("logits", call).name == "fast"
+    assert bench.compiled[1] >= {("gelu_fwd", BASE), ("gelu_fwd", "fast")}
+    assert not bench.compiled[1] & {("gelu_fwd", "slow"), ("gelu_fwd", "wrong")}
+    row = next(r for r in asyncio.run(tuner.table()) if _is_of(r, call))
+    assert set(row["ms"]) == {BASE, "fast"}
+
+
+def test_no_row_is_tried_that_is_unlikely_at_these_sizes(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlikely = row("fast", is_likely=lambda c: c["R"] > 1 << 20)
+    rows = tuple(unlikely if r == ROWS[3] else r for r in ROWS)
+    monkeypatch.setattr("tabgrad.backends.variants.VARIANTS", rows)
+    bench = FakeBench()
+    assert chosen(tuner_of(bench, FakeStore()), plan)["gelu_fwd"] == BASE
+    assert ("gelu_fwd", "fast") not in bench.compiled[0] | bench.compiled[1]
 
 
 def test_each_distinct_call_is_tuned_once_the_costly_first(plan: Plan) -> None:

@@ -1,15 +1,18 @@
 """Chooses kernels by timing them on the device, once for each device, and remembers.
 
-For each distinct call of a plan every row that can do it is timed; the fastest ones are
-then held to the base row at that very shape, and timed again. A row that fails or
-deviates is reported and never used. Rows take turns on a device that has been warmed up
-by work without a pause: an idle one runs at a fraction of its clocks, where other rows
-win.
+For each distinct call of the training program every row that can do it is timed; the
+fastest ones are then held to the base row at that very shape, and timed again. A call
+of another program is left the row that won at the sizes nearest to its own, held to the
+base row likewise. A row that fails or deviates is reported and never used. Rows take
+turns on a device that never rests: an idle one runs at a fraction of its clocks, where
+other rows win.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -27,7 +30,7 @@ from tabgrad.plan import Plan
 from tabgrad.tensors import Array
 
 BUDGET_S = 60.0  # calls left after it keep the base row until the next run
-WARM_UP_MS = 8.0  # an idle device takes about this long to raise its clocks
+WARM_UP_MS = 2.0  # a device rests for a moment between two measurements
 QUICK_MS, QUICK_ROUNDS = 0.3, 2  # a pass of the first look, and passes of each row
 FINAL_MS, FINAL_ROUNDS = 1.0, 7  # of the last
 FINALIST = 1.3  # times the fastest of the first look
@@ -40,10 +43,8 @@ ROUNDED_MS = 0.1  # browsers round the device's clock to about this
 class Bench(Protocol):
     """Runs and times the rows of one call at a time."""
 
-    async def compile(
-        self, pairs: Sequence[tuple[Call, Variant]], progress: Progress
-    ) -> None:
-        """Compile rows of calls at once; what does not compile fails in `load`."""
+    async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
+        """Compile rows of calls, in order; what does not compile fails in `load`."""
 
     async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
         """Allocate and fill inputs; return row -> why it is refused."""
@@ -133,24 +134,37 @@ class Tuner:
         missing = {key: call for key, call in calls.items() if key not in tuned}
         start = self._clock()
         if missing:
-            await self._tune_all(missing, tuned, progress)
+            await self._tune_all(plan, missing, tuned, progress)
         self.seconds = self._clock() - start
         return self._pick
 
     async def _tune_all(
-        self, missing: Mapping[str, Call], tuned: dict[str, Tuned], progress: Progress
+        self,
+        plan: Plan,
+        missing: Mapping[str, Call],
+        tuned: dict[str, Tuned],
+        progress: Progress,
     ) -> None:
+        """Tune the calls of training by all their rows, then the others by two each."""
         self._is_skipped = False
         end = self._clock() + BUDGET_S
-        calls = missing.values()
-        pairs = [(call, row) for call in calls for row in self._rows(call)]
+        trained = {call_key(call) for call in plan.programs.get("train", ())}
         try:
-            await self._bench.compile(pairs, progress)
-            for done, (key, call) in enumerate(missing.items()):
-                progress("tuning", done, len(missing))
-                if self._is_skipped or self._clock() > end:
-                    break
-                tuned[key] = await self._tune(call)
+            for is_first in (True, False):
+                calls = {k: c for k, c in missing.items() if (k in trained) == is_first}
+                choice = self._rows if is_first else self._likely_rows
+                rows = {key: choice(call) for key, call in calls.items()}
+                pairs = [(calls[key], row) for key in calls for row in rows[key]]
+                compiling = asyncio.ensure_future(self._bench.compile(pairs))
+                try:
+                    for key, call in calls.items():
+                        done = sum(k in tuned for k in missing)
+                        progress("tuning", done, len(missing))
+                        if self._is_skipped or self._clock() > end:
+                            return
+                        tuned[key] = await self._tune(call, rows[key])
+                finally:
+                    await compiling
         finally:
             self._bench.free()
             await self._save()
@@ -178,7 +192,16 @@ class Tuner:
         return named[0] if named else base_variant(call.op.name)
 
     def _rows(self, call: Call) -> list[Variant]:
-        return fitting_variants(call.op.name, call.consts, *self._device)
+        """Return the rows that may be the fastest of a call, the base row first."""
+        rows = fitting_variants(call.op.name, call.consts, *self._device)
+        return [row for row in rows if row.name == BASE or row.is_likely(call.consts)]
+
+    def _likely_rows(self, call: Call) -> list[Variant]:
+        """Return the base row, and the row that won at the nearest sizes."""
+        known = [t for t in (self._tuned or {}).values() if t.op == call.op.name]
+        nearest = min(known, key=lambda t: _distance(call, t.sizes), default=None)
+        names = {BASE, nearest.row if nearest else BASE}
+        return [row for row in self._rows(call) if row.name in names]
 
     def _calls(self, plan: Plan) -> dict[str, Call]:
         """Return the distinct calls with a choice, the costliest first."""
@@ -205,8 +228,7 @@ class Tuner:
         rows = {key: asdict(tuned) for key, tuned in (self._tuned or {}).items()}
         await self._store.put(self.identity, json.dumps(rows))
 
-    async def _tune(self, call: Call) -> Tuned:
-        rows = self._rows(call)
+    async def _tune(self, call: Call, rows: Sequence[Variant]) -> Tuned:
         refused = await self._bench.load(call, rows)
         if BASE in refused:
             raise BackendError(f"kernel {call.op.name}: {refused[BASE]}")
@@ -214,12 +236,13 @@ class Tuner:
         base_ms = await self._rough(BASE)
         ms = await self._look(names, base_ms)
         right = await self._right(call, sorted(ms, key=lambda r: ms[r]), ms, refused)
-        best = min(ms[name] for name in right)
-        repeats = _repeats(FINAL_MS, best)
-        timed = await self._times(base_ms, [(r, repeats) for r in right], FINAL_ROUNDS)
-        ms = {name: t for name, t in ms.items() if name not in refused} | timed
+        ms = {name: t for name, t in ms.items() if name not in refused}
+        if len(right) > 1:
+            repeats = _repeats(FINAL_MS, min(ms[name] for name in right))
+            timed = [(name, repeats) for name in right]
+            ms |= await self._times(base_ms, timed, FINAL_ROUNDS)
         _, _, sizes = call_key(call).partition(" ")
-        row = min(timed, key=lambda r: timed[r])
+        row = min(right, key=lambda r: ms[r])
         return Tuned(call.op.name, sizes, row, ms, refused)
 
     async def _right(
@@ -252,8 +275,8 @@ class Tuner:
     async def _look(self, names: Sequence[str], base_ms: float) -> dict[str, float]:
         """Return about the milliseconds of a call by each row."""
         repeats = _repeats(QUICK_MS, base_ms)
-        rows = [(name, repeats) for name in names]
-        ms = await self._times(base_ms, rows, QUICK_ROUNDS)
+        timed = [(name, repeats) for name in names]
+        ms = await self._times(base_ms, timed, QUICK_ROUNDS)
         best = min(ms.values())
         if best < base_ms / 2:  # passes were too short for the fast ones: look again
             repeats = _repeats(QUICK_MS, best)
@@ -283,6 +306,14 @@ class Tuner:
 def _repeats(pass_ms: float, call_ms: float) -> int:
     """Return how many calls last about `pass_ms`."""
     return max(1, min(int(pass_ms / max(call_ms, LEAST_MS)), MAX_REPEATS))
+
+
+def _distance(call: Call, sizes: str) -> float:
+    """Return how far other sizes, as in `Tuned.sizes`, are from a call's: of logs."""
+    words = (word.partition("=") for word in sizes.split())
+    other = {name: float(value) for name, _, value in words if name in call.op.dims}
+    own = {name: float(call.consts[name]) for name in other}
+    return sum(abs(math.log(own[name] / other[name])) for name in other)
 
 
 def _first_wrong(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from tabgrad.backends.base import Progress, no_progress
 from tabgrad.backends.choice import Pick
+from tabgrad.backends.probes import FMA, PROBES
 from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.backends.webgpu_host import GpuHost
@@ -17,16 +20,58 @@ from tabgrad.plan import Plan, single_call_plan
 from tabgrad.tensors import Array
 
 MAX_FLAT = 1 << 22  # elements of a flat argument: its time is linear beyond
+BUSY_SIZES: dict[str, Const] = {"N": 1 << 16, "ITERS": 64}  # a moment on any device
+BUSY_MS = 2.0  # of the passes that keep it busy
+MAX_BUSY = 1000  # calls of such a pass
+LEAST_MS = 0.1  # browsers round the device's clock to about this
+
+T = TypeVar("T")
 
 
 class _RowByProgram:
     """Gives each program its own row, so that one plan compares them."""
 
-    def __init__(self) -> None:
-        self.rows: Mapping[str, Variant] = {}
+    def __init__(self, rows: Mapping[str, Variant]) -> None:
+        self.rows = rows
 
     async def choose(self, plan: Plan, progress: Progress) -> Pick:
         return lambda program, _: self.rows[program]
+
+
+class _Multiplier:
+    """Multiplies while the host works, for an idle device lowers its clocks."""
+
+    def __init__(self, host: GpuHost) -> None:
+        row = next(row for row in PROBES if row.op == FMA.name)
+        call, tensors = case_call(FMA, BUSY_SIZES, False)
+        self._plan = single_call_plan(call, tensors)
+        (program,) = self._plan.programs
+        self._backend = WebgpuBackend(host, _RowByProgram({program: row}))
+        self._part = Part(program, range(1), 1)
+        self._is_ready = False
+
+    async def run_during(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what some work returns."""
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                await self._multiply()
+        finally:
+            result = await task
+        return result
+
+    async def _multiply(self) -> None:
+        if not self._is_ready:
+            await self._backend.prepare(self._plan)
+            self._is_ready = True
+        ((ms,),) = await self._backend.time_ms(self._part, [self._part], 1)
+        repeats = int(self._part.repeats * BUSY_MS / max(ms, LEAST_MS))
+        self._part = replace(self._part, repeats=max(1, min(repeats, MAX_BUSY)))
+
+    def free(self) -> None:
+        """Give everything back."""
+        self._backend.free()
+        self._is_ready = False
 
 
 class GpuBench:
@@ -35,31 +80,32 @@ class GpuBench:
     def __init__(self, host: GpuHost, max_flat: int = MAX_FLAT) -> None:
         """Make a bench with nothing loaded; `flat_limited` tells of `max_flat`."""
         self._max_flat = max_flat
-        self._chooser = _RowByProgram()
+        self._chooser = _RowByProgram({})
+        self._multiplier = _Multiplier(host)
         self._backend = WebgpuBackend(host, self._chooser, keeps_pipelines=True)
         self._inputs: dict[str, Array] = {}
         self._op: Op | None = None
 
-    async def compile(
-        self, pairs: Sequence[tuple[Call, Variant]], progress: Progress
-    ) -> None:
-        """Compile rows of calls at once; what does not compile fails in `load`."""
-        limited = [(self._limited(call), row) for call, row in pairs]
-        await self._backend.compile_ahead(limited, progress)
+    async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
+        """Compile rows of calls, in order; what does not compile fails in `load`."""
+        await self._backend.compile_ahead([(self._limited(c), r) for c, r in pairs])
 
     def _limited(self, call: Call) -> Call:
         return replace(call, consts=flat_limited(call.op, call.consts, self._max_flat))
 
     async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
         """Allocate and fill inputs; return row -> why it is refused."""
+        return await self._multiplier.run_during(self._load_call(call, rows))
+
+    async def _load_call(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
         consts = self._limited(call).consts
         whole, tensors = case_call(call.op, consts, False)
         plan = single_call_plan(replace(whole, adds=call.adds), tensors)
         refused = await self._prepare(plan, rows)
         self._op = call.op
         self._inputs = case_inputs(call.op, consts)
-        for name, values in self._inputs.items():
-            await self._backend.write(name, values)
+        inputs = self._inputs.items()
+        await asyncio.gather(*(self._backend.write(*pair) for pair in inputs))
         return refused
 
     async def _prepare(self, plan: Plan, rows: Sequence[Variant]) -> dict[str, str]:
@@ -106,6 +152,7 @@ class GpuBench:
         """Give everything back."""
         self._inputs = {}
         self._backend.free()
+        self._multiplier.free()
 
 
 def flat_limited(op: Op, consts: Mapping[str, Const], most: int) -> dict[str, Const]:

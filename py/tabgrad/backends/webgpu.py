@@ -78,6 +78,11 @@ class WebgpuBackend:
         """What the compiler said of the kernels compiled last, short of errors."""
         return self._pipelines.warnings
 
+    @property
+    def host_ms(self) -> float:
+        """Milliseconds that the page took to encode steps, all runs together."""
+        return float(self._host.player.hostMs)
+
     async def prepare(self, plan: Plan, progress: Progress = no_progress) -> None:
         """Compile the kernels and allocate the storages, as zeros.
 
@@ -201,12 +206,10 @@ class WebgpuBackend:
             out[name] = flat.reshape(loaded.plan.tensors[name].shape).copy()
         return out
 
-    async def compile_ahead(
-        self, pairs: Sequence[tuple[Call, Variant]], progress: Progress
-    ) -> None:
-        """Compile rows of calls at once, for plans to come; failures show there."""
+    async def compile_ahead(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
+        """Compile rows of calls, in order, for plans to come; failures show there."""
         wanted = [(k, c.op) for c, row in pairs for k in assemble_passes(c, row)]
-        await self._pipelines.compile_ahead(wanted, progress)
+        await self._pipelines.compile_ahead(wanted)
 
     def parts(self, program: str) -> list[tuple[Call, str, range]]:
         """Return the calls of a program, their rows, and which kernels they are."""

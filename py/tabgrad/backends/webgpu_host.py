@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
@@ -71,12 +72,11 @@ class ErrorScopes:
 
     async def first_error(self) -> str | None:
         """Return the words of the first error caught, or None."""
-        found: list[str] = []
-        for promise in self._promises:
-            try:
-                error = await promise
-            except self._host.js_error as lost:
-                error = lost
-            if error:  # JavaScript's null is false here, but not None
-                found.append(js_message(error))
-        return found[0] if found else None
+        asked = asyncio.gather(*self._promises, return_exceptions=True)
+        for result in await asked:
+            is_js = isinstance(result, self._host.js_error)
+            if isinstance(result, BaseException) and not is_js:
+                raise result
+            if result:  # JavaScript's null is false here, but not None
+                return js_message(result)
+        return None

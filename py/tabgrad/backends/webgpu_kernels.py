@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from tabgrad.backends.base import Progress
+from tabgrad.backends.base import Progress, no_progress
 from tabgrad.backends.webgpu_host import ErrorScopes, GpuHost, JsObject, js_message
 from tabgrad.backends.wgsl import Kernel
 from tabgrad.errors import BackendError
 from tabgrad.ops import Op
 
 _COMPUTE = 4  # GPUShaderStage.COMPUTE
+AT_ONCE = 24  # kernels under way: more would hold up all else that the GPU is told
 
 
 class Layouts:
@@ -47,7 +48,7 @@ class Layouts:
 
 
 class Pipelines:
-    """Compiles kernels, all at once; those of the last plan are kept, or all."""
+    """Compiles kernels, several at once; those of the last plan are kept, or all."""
 
     def __init__(
         self, host: GpuHost, layouts: Layouts, *, keeps_all: bool = False
@@ -56,7 +57,8 @@ class Pipelines:
         self._keeps_all = keeps_all
         self._host = host
         self._layouts = layouts
-        self._made: dict[str, JsObject] = {}
+        self._tasks: dict[str, asyncio.Task[JsObject]] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
         self.warnings: list[str] = []
 
     async def compile(
@@ -67,39 +69,54 @@ class Pipelines:
         Raises:
             BackendError: a kernel does not compile; the message names it.
         """
+        self.warnings = []
         distinct = {kernel.source: (kernel, op) for kernel, op in wanted}
-        for result in await self._compile_new(distinct, progress):
-            if result is not None:
+        found = await self._compile_all(distinct, progress)
+        for result in found.values():
+            if isinstance(result, BaseException):
                 raise result
-        found = {source: self._made[source] for source in distinct}
         if not self._keeps_all:
-            self._made = found
+            self._tasks = {source: self._tasks[source] for source in distinct}
         return found
 
-    async def compile_ahead(
-        self, wanted: Sequence[tuple[Kernel, Op]], progress: Progress
-    ) -> None:
+    async def compile_ahead(self, wanted: Sequence[tuple[Kernel, Op]]) -> None:
         """Compile what compiles; a kernel that does not fails when it is wanted."""
         distinct = {kernel.source: (kernel, op) for kernel, op in wanted}
-        await self._compile_new(distinct, progress)
+        await self._compile_all(distinct, no_progress)
 
-    async def _compile_new(
+    async def _compile_all(
         self, distinct: Mapping[str, tuple[Kernel, Op]], progress: Progress
-    ) -> list[BaseException | None]:
-        new = [pair for source, pair in distinct.items() if source not in self._made]
-        done = len(distinct) - len(new)
-        progress("kernels", done, len(distinct))
-        self.warnings = []
+    ) -> dict[str, JsObject]:
+        """Return source -> pipeline, or what went wrong."""
+        tasks = [self._task(*pair) for pair in distinct.values()]
+        done = sum(task.done() for task in tasks)
+        progress("kernels", done, len(tasks))
 
-        async def compile_one(kernel: Kernel, op: Op) -> None:
+        async def counted(task: asyncio.Task[JsObject]) -> JsObject:
             nonlocal done
-            self._made[kernel.source] = await self._compile(kernel, op)
-            done += 1
-            progress("kernels", done, len(distinct))
+            is_new = not task.done()
+            result = await task
+            done += is_new
+            progress("kernels", done, len(tasks))
+            return result
 
-        return await asyncio.gather(
-            *(compile_one(kernel, op) for kernel, op in new), return_exceptions=True
-        )
+        results = await asyncio.gather(*map(counted, tasks), return_exceptions=True)
+        return dict(zip(distinct, results, strict=True))
+
+    def _task(self, kernel: Kernel, op: Op) -> asyncio.Task[JsObject]:
+        """Return what compiles or has compiled a kernel; failures are not kept."""
+        source = kernel.source
+        if source not in self._tasks:
+            self._tasks[source] = asyncio.ensure_future(self._in_turn(kernel, op))
+        return self._tasks[source]
+
+    async def _in_turn(self, kernel: Kernel, op: Op) -> JsObject:
+        async with self._room:
+            try:
+                return await self._compile(kernel, op)
+            except BackendError:
+                del self._tasks[kernel.source]
+                raise
 
     async def _compile(self, kernel: Kernel, op: Op) -> JsObject:
         device, to_js = self._host.device, self._host.to_js

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from tabgrad.backends.webgpu_host import ErrorScopes, GpuHost, JsObject, js_message
@@ -47,10 +48,10 @@ async def allocate(host: GpuHost, storages: Mapping[str, int]) -> dict[str, JsOb
                 except host.js_error as error:
                     words = js_message(error)
                     raise _refused(name, n_bytes, storages, words) from error
-        for name, scope in scopes.items():
-            words = await scope.first_error() or ""
-            if words:
-                raise _refused(name, storages[name], storages, words)
+        found = await asyncio.gather(*(s.first_error() for s in scopes.values()))
+        for name, refused in zip(scopes, found, strict=True):
+            if refused:
+                raise _refused(name, storages[name], storages, refused)
     except BackendError:
         destroy(buffers)
         raise
