@@ -74,6 +74,7 @@ class Runs:
         kernels = parse_kernels(request.get("kernels"))
         run = await self._prepare(wanted, backend, kernels)
         run.is_active = True
+        host_ms = _host_ms(run)
         try:
             if self._pause_wanted:
                 run.session.pause()
@@ -90,6 +91,7 @@ class Runs:
             run.is_active = run.is_paused = False
         return {
             **run.session.result(),
+            "host_ms_per_step": (_host_ms(run) - host_ms) / max(run.trainer.step, 1),
             "backend": run.opened.name,
             "adapter": run.opened.backend.adapter,
             "is_stopped": run.session.is_stopped or self._stop_wanted,
@@ -291,6 +293,11 @@ async def start_trainer(trainer: Trainer, progress: Progress) -> None:
         await trainer.start(progress)
     else:
         await trainer.start(progress, limit)
+
+
+def _host_ms(run: Run) -> float:
+    """Return the milliseconds that a GPU's steps took to encode; 0 elsewhere."""
+    return float(getattr(run.opened.backend, "host_ms", 0.0))
 
 
 def _sampling(request: Mapping[str, Any]) -> SamplingConfig:

@@ -87,6 +87,7 @@ export class WebgpuPlayer {
   #turn = Promise.resolve();
   /** @type {GPUBuffer[]} */
   #staging = [];
+  #hostMs = 0;
 
   /** @param {GPUDevice} device */
   constructor(device) {
@@ -109,6 +110,11 @@ export class WebgpuPlayer {
   /** Whether `time` gives the device's own times, not those of the wall. */
   get isDeviceClock() {
     return this.#timer.isDeviceClock;
+  }
+
+  /** Milliseconds that steps took to encode and submit, all together. */
+  get hostMs() {
+    return this.#hostMs;
   }
 
   /** What made the device unusable, or "". */
@@ -277,9 +283,11 @@ export class WebgpuPlayer {
       const start = first;
       end = Math.min(first + this.#bound.groupSteps, job.steps);
       this.#scoped(done.checks, () => {
+        const clock = performance.now();
         for (let step = start; step < end; step++) {
           this.#submitStep(job, step === job.steps - 1 ? done.staging : null);
         }
+        this.#hostMs += performance.now() - clock;
       });
       this.#bound.fence(end - start);
     }
