@@ -58,7 +58,7 @@ class Engine:
         self._corpora = Corpora()
         self._backends = Backends(openers)
         self._runs = Runs(self._corpora, self._backends, self._emit, breathe)
-        self._measure = Measure(self._corpora, gpu)
+        self._measure = Measure(self._corpora, self._backends, gpu)
         self._is_measuring = False
         self._benchmark: Benchmark | None = None
 

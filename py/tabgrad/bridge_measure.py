@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from statistics import median
 from typing import Any, Protocol
 
 from tabgrad.backends.base import no_progress
@@ -16,13 +18,22 @@ from tabgrad.backends.measure import (
 from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.variants import fitting_variants
 from tabgrad.backends.webgpu import WebgpuBackend
+from tabgrad.bridge_backends import Backends
 from tabgrad.bridge_kernels import Kernels, Tuning, parse_kernels
-from tabgrad.bridge_requests import RUN_KEYS, Corpora, check_keys, parse_run
+from tabgrad.bridge_requests import (
+    RUN_KEYS,
+    Corpora,
+    check_keys,
+    parse_run,
+    run_config,
+)
 from tabgrad.bridge_runs import start_trainer
 from tabgrad.errors import ConfigError
-from tabgrad.train.trainer import Trainer
+from tabgrad.train.peer import PeerTrainer
+from tabgrad.train.trainer import Event, StepsDone, Trainer
 
-MEASURE_KEYS = ("what", "op", "size", "kernels", *RUN_KEYS)
+MEASURE_KEYS = ("what", "op", "size", "kernels", "backend", "warm_up", *RUN_KEYS)
+WARM_UP_STEPS = 5
 
 
 class Gpu(Tuning, Protocol):
@@ -38,9 +49,10 @@ class Gpu(Tuning, Protocol):
 class Measure:
     """Answers the bench page."""
 
-    def __init__(self, corpora: Corpora, gpu: Gpu) -> None:
-        """Measure on a device, over these texts."""
+    def __init__(self, corpora: Corpora, backends: Backends, gpu: Gpu) -> None:
+        """Measure on backends and a device, over these texts."""
         self._corpora = corpora
+        self._backends = backends
         self._gpu = gpu
 
     async def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +71,9 @@ class Measure:
             return await self._matmul(str(request["op"]), int(request["size"]))
         if what == "ops":
             return await self._ops(request)
-        raise ConfigError(f"measure: got {what!r}, wanted peaks, matmul or ops")
+        if what == "peer":
+            return await self._peer(request)
+        raise ConfigError(f"measure: got {what!r}, wanted peaks, matmul, ops or peer")
 
     async def _matmul(self, op: str, size: int) -> dict[str, Any]:
         bench, device = await self._gpu.bench()
@@ -83,3 +97,45 @@ class Measure:
         finally:
             backend.free()
         return {"step": step, "rows": rows}
+
+    async def _peer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return losses and times of a run in the setting that systems share.
+
+        `steps` are taken one by one, each timed until its loss is here, and then as
+        many again without a pause.
+        """
+        config = run_config(request)
+        kernels = parse_kernels(request.get("kernels"))
+        opened = await self._backends.open(str(request.get("backend")), kernels)
+        trainer = PeerTrainer(config, opened.backend)
+        losses: list[float] = []
+
+        async def timed_ms(n_steps: int) -> float:
+            start = time.perf_counter()
+            await trainer.train(n_steps, lambda event: losses.extend(_losses(event)))
+            return (time.perf_counter() - start) * 1000
+
+        try:
+            await start_trainer(trainer, no_progress)
+            n_steps = config.train.steps
+            first = await timed_ms(1)
+            await timed_ms(int(request.get("warm_up") or WARM_UP_STEPS) - 1)
+            ms = [await timed_ms(1) for _ in range(n_steps)]
+            pipelined = await timed_ms(n_steps) / n_steps
+        finally:
+            opened.backend.free()
+        spread = {"median": median(ms), "min": min(ms), "max": max(ms), "n": len(ms)}
+        return {
+            "backend": opened.name,
+            "adapter": opened.backend.adapter,
+            "params": config.model.n_params,
+            "ms_per_step": spread,
+            "ms_per_step_pipelined": pipelined,
+            "first_step_ms": first,
+            "tokens_per_s": 1000 * config.tokens_per_step / spread["median"],
+            "losses": losses[:-n_steps],
+        }
+
+
+def _losses(event: Event) -> list[float]:
+    return event.losses if isinstance(event, StepsDone) else []

@@ -216,11 +216,13 @@ export class Api {
   }
 
   /**
-   * Measure the GPU for the bench page: its peaks, the rows of a product, the calls of a
-   * training step.
+   * Measure for the bench page: the GPU's peaks, the rows of a product, the calls of a
+   * training step; or a run in the setting that benchmark pages of other systems share.
    *
-   * @param {{what: "peaks" | "matmul" | "ops", op?: string, size?: number} & RunRequest}
-   *   request
+   * @param {{
+   *   what: "peaks" | "matmul" | "ops" | "peer", op?: string, size?: number,
+   *   warm_up?: number
+   * } & RunRequest} request
    * @returns {Promise<any>}
    */
   async measure(request) {

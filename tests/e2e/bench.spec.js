@@ -2,6 +2,8 @@
 import { expect, test } from "@playwright/test";
 import { noteWebgpuRun } from "./webgpu_ran.js";
 
+// of this model, from the shared weights on the first shared batch, by two other systems
+const FIRST_LOSS = 4.145684;
 const SMALL = "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu";
 
 test("bench.html?auto posts all that it measured and draws no text", async ({
@@ -59,4 +61,23 @@ test("a person gets tables, and is told of a software adapter", async ({ page })
   });
   await expect(table).toContainText("Nano");
   await expect(page.getByRole("status")).toContainText("A software adapter");
+});
+
+test("the peer page trains in the setting that systems share", async ({ page }) => {
+  await page.goto("peer.html?backend=wasm&steps=3&warmup=2");
+  const waited = await page.waitForFunction(() => {
+    const { RESULT, ERROR } = /** @type {any} */ (window);
+    return RESULT ? { result: RESULT } : ERROR ? { error: ERROR } : null;
+  });
+  const { result, error } = /** @type {any} */ (await waited.jsonValue());
+  expect(error).toBeUndefined();
+  expect(result).toMatchObject({
+    peer: "tabgrad",
+    actual_backend: "wasm",
+    params: 108_352,
+  });
+  expect(result.losses).toHaveLength(5);
+  expect(result.losses[0]).toBeCloseTo(FIRST_LOSS, 4);
+  expect(result.ms_per_step.n).toBe(3);
+  expect(result.ms_per_step_pipelined).toBeGreaterThan(0);
 });

@@ -105,11 +105,15 @@ class Trainer:
         )
         await self.backend.prepare(self.plan, progress)
         await self.backend.write("io.corpus", self.text.tokens)
+        await self._draw_weights(self.plan, progress)
+
+    async def _draw_weights(self, plan: Plan, progress: Progress) -> None:
+        """Give all weights their initial values."""
         done = 0
-        for number, param in enumerate(self.plan.params):
+        for number, param in enumerate(plan.params):
             await self._draw(param, number)
             done += param.tensor.size
-            progress("weights", done, self.plan.n_params)
+            progress("weights", done, plan.n_params)
 
     async def _draw(self, param: Param, number: int) -> None:
         """Give a weight its initial values, drawn in the backend where it can."""
@@ -199,11 +203,16 @@ class Trainer:
         offsets = np.zeros((CHUNK_STEPS, train.batch_size), np.uint32)
         steps = range(first, first + count)
         scalars[:count] = step_scalars(train, steps)
-        offsets[:count] = train_offsets(self.text, train.seed, steps, train.batch_size)
+        offsets[:count] = self._offsets(steps)
         writes: dict[str, Array] = {"io.scalars": scalars, "io.offsets": offsets}
         writes["io.index"] = np.zeros(1, np.uint32)
         reads = ("io.loss", "io.grad_norm")
         return await self.backend.run("train", count, writes, reads)
+
+    def _offsets(self, steps: range) -> NDArray[np.uint32]:
+        """Return where the windows of steps begin."""
+        train = self.config.train
+        return train_offsets(self.text, train.seed, steps, train.batch_size)
 
     def _finish(
         self,
