@@ -45,9 +45,7 @@ def test_the_token_stream_is_that_of_the_pages() -> None:
     assert tokens[-3:].tolist() == LAST_TOKENS
 
 
-def test_batches_and_weights_are_those_of_the_pages_and_the_losses_are_another_systems() -> (
-    None
-):
+def test_weights_and_batches_are_the_pages_own_and_losses_agree() -> None:
     backend = NumpyBackend()
     trainer = PeerTrainer(CONFIG, backend)
     losses: list[float] = []
