@@ -1,0 +1,71 @@
+// Sizes past what most runs see: GPT-2's vocabulary, and more rows than one dimension of a
+// dispatch takes. Held to numpy in the same tab.
+import { expect, test } from "@playwright/test";
+import { openReadyTab } from "./tab.js";
+import { noteWebgpuRun } from "./webgpu_ran.js";
+
+const GPT2_VOCAB = 50_257;
+const MAX_GROUPS = 65_535; // of one dimension of a dispatch
+const SEED = 5;
+
+/** @type {import("@playwright/test").Page} */
+let page;
+
+test.beforeAll(async ({ browser }) => {
+  ({ page } = await openReadyTab(browser));
+});
+
+test.afterAll(() => page.close());
+
+/**
+ * Train on numpy and on each other backend, and hold the losses to numpy's.
+ *
+ * @param {object} request
+ */
+async function agree(request) {
+  const runs = await page.evaluate(
+    async ([wanted, seed]) => {
+      const out = [];
+      for (const backend of ["numpy", "wasm", "webgpu"]) {
+        const common = { steps: 2, eval_every: 0, seed, kernels: "base" };
+        out.push(await window.tabgrad.train({ ...common, ...wanted, backend }));
+      }
+      return out;
+    },
+    /** @type {const} */ ([request, SEED]),
+  );
+  const [numpy, ...others] = runs;
+  for (const run of others) {
+    for (const key of /** @type {const} */ (["losses", "grad_norms"])) {
+      expect(run[key]).toHaveLength(2);
+      for (const [i, value] of run[key].entries()) {
+        const error = Math.abs(value / numpy[key][i] - 1);
+        expect(error, `${run.backend} ${key} ${i}`).toBeLessThanOrEqual(1e-5);
+      }
+    }
+  }
+  noteWebgpuRun(`2 steps of ${numpy.n_params} weights`, others[1].adapter);
+  return numpy;
+}
+
+test("a vocabulary as large as GPT-2's trains alike on every backend", async () => {
+  test.setTimeout(120_000);
+  const config = { n_layer: 1, n_head: 1, n_embd: 16, block_size: 8, batch_size: 4 };
+  const corpus = await page.evaluate((count) => {
+    // every character once, then each third one again
+    const firsts = Array.from({ length: count }, (_, i) =>
+      String.fromCodePoint(0x10000 + i),
+    );
+    return { text: firsts.join("") + firsts.filter((_, i) => i % 3 === 0).join("") };
+  }, GPT2_VOCAB);
+  const run = await agree({ config, corpus, tokenizer: "char" });
+  expect(run.n_params).toBe((GPT2_VOCAB + 8 + 2) * 16 + 12 * 16 * 16 + 13 * 16);
+  expect(run.losses[0]).toBeCloseTo(Math.log(GPT2_VOCAB), 1);
+});
+
+test("more rows than one dimension of a dispatch train alike on every backend", async () => {
+  test.setTimeout(120_000);
+  const config = { n_layer: 1, n_head: 1, n_embd: 8, block_size: 17, batch_size: 4096 };
+  expect(config.block_size * config.batch_size).toBeGreaterThan(MAX_GROUPS);
+  await agree({ config });
+});
