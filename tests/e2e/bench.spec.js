@@ -4,7 +4,9 @@ import { noteWebgpuRun } from "./webgpu_ran.js";
 
 // of this model, from the shared weights on the first shared batch, by two other systems
 const FIRST_LOSS = 4.145684;
-const SMALL = "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu";
+const MAX_GROWTH_BYTES = 2e6; // of a page of some 100 MB
+const SMALL =
+  "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu&growth_steps=200";
 
 test("bench.html?auto posts all that it measured and draws no text", async ({
   page,
@@ -49,6 +51,10 @@ test("bench.html?auto posts all that it measured and draws no text", async ({
   expect(numpy.drift).toBe(0);
   expect(webgpu.drift).toBeLessThanOrEqual(1e-4);
   expect(webgpu.losses).toHaveLength(50);
+  const { steps, before_bytes, after_bytes } = report.growth.Nano;
+  expect(steps).toBe(200);
+  expect(before_bytes).toBeGreaterThan(1e6);
+  expect(after_bytes).toBeLessThan(before_bytes + MAX_GROWTH_BYTES);
   noteWebgpuRun("the bench page", report.adapter);
 });
 

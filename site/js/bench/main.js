@@ -1,4 +1,4 @@
-// The bench page. With `?auto=kernels|ops|train|backends|all` it runs by itself, draws no
+// The bench page. With `?auto=kernels|ops|train|backends|growth|all` it runs by itself, draws no
 // text (a host without fonts cannot) and POSTs its JSON to /result; else a person runs it.
 
 /** @import { Report } from "./measure.js" */

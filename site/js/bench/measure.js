@@ -2,7 +2,13 @@
 
 /** @import { Api } from "../api.js" */
 
-export const SECTIONS = /** @type {const} */ (["kernels", "ops", "train", "backends"]);
+export const SECTIONS = /** @type {const} */ ([
+  "kernels",
+  "ops",
+  "train",
+  "backends",
+  "growth",
+]);
 export const DEFAULTS = {
   presets: ["Tiny", "Small", "Medium", "Large", "XL", "Huge", "Massive", "Mega"],
   sizes: [256, 512, 1024, 2048, 4096],
@@ -10,6 +16,7 @@ export const DEFAULTS = {
   steps: 200,
 };
 const DRIFT_STEPS = 50;
+const GROWTH_STEPS = 2000;
 // Chunks of steps grow to their full length within the first steps: a fast preset takes
 // more steps than asked for, so that these do not count.
 const FIRST_STEPS = 20;
@@ -21,7 +28,8 @@ const SOFTWARE_SHRINK = 256; // times less work in the probes of a software adap
  * @typedef {(typeof SECTIONS)[number]} Section
  * @typedef {{
  *   sections: Section[], presets: string[], sizes: number[], forms: string[],
- *   steps: number, kernels: "auto" | "base", backends: string[], seconds: number
+ *   steps: number, growthSteps: number, kernels: "auto" | "base", backends: string[],
+ *   seconds: number
  * }} Wanted  after `seconds` no part is begun
  * @typedef {Record<string, any>} Report
  */
@@ -46,6 +54,7 @@ export function wantedOf(query) {
     sizes: list("sizes", DEFAULTS.sizes.map(String)).map(Number),
     forms: list("forms", DEFAULTS.forms),
     steps: Number(query.get("steps") ?? DEFAULTS.steps),
+    growthSteps: Number(query.get("growth_steps") ?? GROWTH_STEPS),
     kernels: query.get("kernels") === "base" ? "base" : "auto",
     backends: list("backends", ["wasm", "webgpu"]),
   };
@@ -150,6 +159,9 @@ const RUN = {
       await part(`backends/${preset}`, () => compared(api, preset, backends, kernels));
     }
   },
+  async growth(api, { presets: [preset], growthSteps, kernels }, part) {
+    await part(`growth/${preset}`, () => grown(api, preset, growthSteps, kernels));
+  },
 };
 
 /**
@@ -169,6 +181,27 @@ async function trained(api, preset, steps, kernels) {
   const { seconds, rows } = tuning;
   const tuned = { tuning_s: seconds, tuned: rows };
   return { ...row, n_steps: n, last_loss: losses.at(-1), ...tuned };
+}
+
+/**
+ * The page's memory, its workers' too, after a short run and after a long one.
+ *
+ * @param {Api} api
+ * @param {string} preset
+ * @param {number} steps of the long run
+ * @param {"auto" | "base"} kernels
+ */
+async function grown(api, preset, steps, kernels) {
+  const wanted = { preset, kernels, backend: "webgpu", eval_every: 0 };
+  const { measureUserAgentSpecificMemory: measure } = /** @type {any} */ (performance);
+  if (!measure) {
+    throw new Error("this browser does not tell the memory of a page and its workers");
+  }
+  await api.train({ ...wanted, steps: FIRST_STEPS });
+  const before = await measure.call(performance);
+  await api.train({ ...wanted, steps });
+  const after = await measure.call(performance);
+  return { steps, before_bytes: before.bytes, after_bytes: after.bytes };
 }
 
 /**

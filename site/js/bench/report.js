@@ -24,7 +24,14 @@ function failed(title, error) {
  * @returns {Table[]}
  */
 export function tablesOf(report) {
-  const sections = [peakTable, kernelTables, trainTable, opTables, backendTables];
+  const sections = [
+    peakTable,
+    kernelTables,
+    trainTable,
+    opTables,
+    backendTables,
+    growthTable,
+  ];
   return sections.flatMap((section) => section(report));
 }
 
@@ -156,6 +163,23 @@ function backendTables({ backends = {} }) {
     ]);
     return { title, head, rows: cells };
   });
+}
+
+/** @param {Report} report @returns {Table[]} */
+function growthTable({ growth = {} }) {
+  const head = ["Preset", "Steps", "Memory before, MB", "after, MB"];
+  const rows = Object.entries(growth).map(([preset, row]) =>
+    row.error
+      ? [preset, row.error, "", ""]
+      : [
+          preset,
+          `${row.steps}`,
+          three(row.before_bytes / 1e6),
+          three(row.after_bytes / 1e6),
+        ],
+  );
+  const title = "Memory of the page over a long run";
+  return rows.length ? [{ title, head, rows }] : [];
 }
 
 /**
