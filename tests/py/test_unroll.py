@@ -40,14 +40,19 @@ def test_loops_are_written_out_and_arrays_dissolved() -> None:
         "const N: u32 = 2u;",
         "const HALF: u32 = N / 2u;",
         "fn main() {",
-        "var sum_0_0: f32;",
-        "var sum_0_1: f32;",
+        "var sum_0_0 = f32();",
+        "var sum_0_1 = f32();",
         "var kept: array<f32, N>;",
         "sum_0_0 += x[0];",
         "sum_0_1 += x[1];",
         "for (var k = 0u; k < N; k++) {",
         "kept[k] = sum_0_1;",
     ]
+
+
+def test_what_a_comment_indexes_does_not_count() -> None:
+    text = "// sum[i, j] of the rows\n" + KERNEL.replace("(j + 1u) % N", "j")
+    assert "var sum_0_0 = f32();" in unrolled([text])
 
 
 def test_an_array_with_another_index_stays() -> None:
@@ -72,7 +77,7 @@ def test_a_loop_without_an_end_is_named() -> None:
 def test_a_constant_may_be_given_instead_of_declared() -> None:
     text = KERNEL.replace("const N: u32 = 2u;\n", "")
     whole = text.replace("(j + 1u) % N", "j")
-    assert "var sum_0_1: f32;" in unrolled([whole], {"N": 2})
-    assert "var sum_0_1: f32;" in unrolled(["const N: u32 = 2u;\n", whole])
+    assert "var sum_0_1 = f32();" in unrolled([whole], {"N": 2})
+    assert "var sum_0_1 = f32();" in unrolled(["const N: u32 = 2u;\n", whole])
     with pytest.raises(BackendError, match="unroll: HALF in for"):
         unrolled([text])

@@ -127,7 +127,11 @@ def _number(text: str) -> int | None:
 
 
 def _dissolve(lines: list[str], sizes: Mapping[str, int]) -> str:
-    """Replace the arrays of functions by variables: a[1][2] becomes a_1_2."""
+    """Replace the arrays of functions by variables: a[1][2] becomes a_1_2.
+
+    They begin with a zero in words: SwiftShader in Chromium 156 does not reset a
+    variable without one that a loop declares anew.
+    """
     out: list[str] = []
     depths: dict[str, int] = {}
     numbers = _number_depths("\n".join(lines))
@@ -146,7 +150,7 @@ def _dissolve(lines: list[str], sizes: Mapping[str, int]) -> str:
         else:
             tails = [str(i) for i in range(rows)]
         depths[name] = depth
-        out += [f"{indent}var {name}_{tail}: {kind};" for tail in tails]
+        out += [f"{indent}var {name}_{tail} = {kind}();" for tail in tails]
     text = "\n".join(out)
     for name, depth in depths.items():
         index = r"\[(\d+)\]" * depth
@@ -156,9 +160,10 @@ def _dissolve(lines: list[str], sizes: Mapping[str, int]) -> str:
 
 
 def _number_depths(text: str) -> dict[str, int]:
-    """Return, for each indexed name, how many first indices are numbers in all uses."""
+    """Return, for each name indexed in code, how many first indices are numbers."""
     depths: dict[str, int] = {}
-    for name, indices in _USE.findall(text):
+    code = re.sub(r"//.*", "", text)
+    for name, indices in _USE.findall(code):
         numbers = 0
         for index in indices[1:-1].split("]["):
             if not index.isdigit():
