@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tabgrad.backends.variants import VARIANTS
 from tabgrad.backends.wgsl import (
     MAX_GROUPS,
     assemble,
@@ -64,6 +65,14 @@ def test_sizes_attrs_and_flags_stand_in_front() -> None:
     assert lines[-1] == "const DX_ADDS: bool = true;"
     lines = constants("layernorm_bwd_x", {"R": 1, "C": 2})
     assert lines[-1] == "const DX_ADDS: bool = false;"
+
+
+def test_what_a_row_needs_is_enabled_before_all_else() -> None:
+    call, _ = case_call(OPS["attention_fwd"], {"R": 4, "C": 32, "H": 1, "T": 4}, False)
+    (row,) = [v for v in VARIANTS if v.name == "quads32x32x32 4x8"]
+    assert row.needs == {"subgroups"}
+    assert assemble(call, row).source.startswith("enable subgroups;\nconst ")
+    assert "enable" not in assemble(call).source
 
 
 def test_a_whole_number_for_a_real_constant_stays_real() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tabgrad.backends.variant import Consts, Variant, product_of
+from tabgrad.backends.variant import ELEMENT_BYTES, Consts, Variant, product_of
 
-ELEMENT_BYTES = 4
 QUAD_BYTES = 16
 MOST_BYTES = 49_152  # of workgroup memory, on the devices of today
 
@@ -50,15 +49,16 @@ def _flash(op: str, own: int, other: int) -> Variant:
         fits=fits,
         workgroup_bytes=n_bytes,
     )
-    return _after_delta(main) if is_bwd else main
+    return after_delta(main) if is_bwd else main
 
 
-def _after_delta(main: Variant) -> Variant:
+def after_delta(main: Variant) -> Variant:
     """Return the two passes of a backward: delta of each query, and all else."""
     n_rows = product_of("R", "H")
     file = "attention/attention_bwd_delta"
     return replace(
         Variant(main.name, main.op, file, n_rows, libs=("grid", "elem4")),
+        needs=main.needs,
         fits=main.fits,
         workgroup_bytes=main.workgroup_bytes,
         scratch=lambda consts: ELEMENT_BYTES * n_rows(consts),
@@ -73,7 +73,6 @@ FLASH_VARIANTS: tuple[Variant, ...] = (
     _flash("attention_fwd", 64, 32),
     _flash("attention_fwd", 64, 64),
     _flash("attention_bwd", 16, 16),
-    _flash("attention_bwd", 32, 16),
     _flash("attention_bwd", 32, 32),
     _flash("attention_bwd", 64, 32),
 )

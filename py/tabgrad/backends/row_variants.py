@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tabgrad.backends.variant import WORKGROUP, Consts, Variant, product_of
+from tabgrad.backends.variant import (
+    ELEMENT_BYTES,
+    WORKGROUP,
+    Consts,
+    Variant,
+    product_of,
+)
 
 WG = 256  # threads; the most that every device has
 MAX_HELD = 8  # elements of a row that a thread keeps in registers
-ELEMENT_BYTES = 4
 WIDTHS = {"elem1": 1, "elem4": 4}
 _RADIX = {4: 4, 8: 8, 16: 4, 32: 8, 64: 8, 128: 16, 256: 16}  # lanes -> partial results
 

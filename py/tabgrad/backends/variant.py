@@ -10,6 +10,7 @@ from tabgrad.ops.contract import Const
 Consts = Mapping[str, Const]
 
 BASE = "base"
+ELEMENT_BYTES = 4
 WORKGROUP = 64  # threads; two subgroups on most devices
 LEAST_WORKGROUP_BYTES = 16_384  # of workgroup memory, that every device has
 
@@ -35,7 +36,7 @@ class Variant:
         libs: files of `wgsl/lib/`, written in front in this order.
         main: file of `wgsl/` that is written behind and holds the entry point.
         flags: switches, written in front as `bool`.
-        needs: device features.
+        needs: device features, which are also the names of WGSL extensions.
         fits: sizes -> whether the kernel can do them.
         is_likely: sizes -> whether it may be the fastest: the tuner tries no other.
         workgroup_bytes: sizes -> workgroup memory that it takes.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from tabgrad.backends.flash_variants import FLASH_VARIANTS
 from tabgrad.backends.product_variants import blocked_rows, direct
+from tabgrad.backends.quad_variants import QUAD_VARIANTS
 from tabgrad.backends.row_variants import ROW_VARIANTS
 from tabgrad.backends.variant import (
     BASE,
@@ -64,6 +65,7 @@ VARIANTS: tuple[Variant, ...] = (
     _base("adamw_update", product_of("N"), ("elem1",)),
     *ROW_VARIANTS,
     *FLASH_VARIANTS,
+    *QUAD_VARIANTS,
     *blocked_rows(),
 )
 

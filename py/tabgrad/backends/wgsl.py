@@ -119,7 +119,8 @@ def assemble(call: Call, variant: Variant | None = None) -> Kernel:
     chosen = variant or base_variant(call.op.name)
     groups = fold_groups(chosen.workgroups(call.consts))
     given = {**chosen.constants, "GRID_X": groups[0]}
-    lines = [f"const {name}: u32 = {value}u;" for name, value in given.items()]
+    lines = [f"enable {feature};" for feature in sorted(chosen.needs)]
+    lines += [f"const {name}: u32 = {value}u;" for name, value in given.items()]
     lines += constant_lines(call.op, call.consts.items(), call.adds)
     lines += [f"const {name}: bool = {_word(on)};" for name, on in chosen.flags.items()]
     body = unrolled([read_wgsl(file) for file in chosen.files], chosen.constants)

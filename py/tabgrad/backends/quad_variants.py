@@ -1,0 +1,113 @@
+"""Attention by rows in registers, each shared by the four threads of a quad."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tabgrad.backends.flash_variants import after_delta
+from tabgrad.backends.variant import ELEMENT_BYTES, Consts, Variant, product_of
+
+
+@dataclass(frozen=True)
+class Quads:
+    """How a workgroup shares rows of a head; see `wgsl/lib/shared_rows.wgsl`.
+
+    Args:
+        depth: numbers of a row, 0 past those of a head.
+        own: rows that the workgroup owns.
+        slots: own rows of a quad.
+        splits: groups of quads that share the other rows.
+        at_once: other rows that a thread works with at a time.
+    """
+
+    depth: int
+    own: int
+    slots: int
+    splits: int
+    at_once: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a workgroup; a tile has a quarter as many other rows."""
+        return 4 * self.own // self.slots * self.splits
+
+    @property
+    def name(self) -> str:
+        """What sets a row of the table apart: own x other x depth of a tile, slots."""
+        tile = f"{self.own}x{self.threads // 4}x{self.depth}"
+        return f"quads{tile} {self.slots}x{self.at_once}"
+
+    def fits(self, consts: Consts) -> bool:
+        """Return whether the rows of a head are this deep, or more than half."""
+        depth = int(consts["C"]) // int(consts["H"])
+        return depth % 4 == 0 and self.depth < 2 * depth <= 2 * self.depth
+
+    def workgroup_bytes(self, _: Consts) -> int:
+        """Return the bytes of a tile, and of two numbers a row of it or of a group."""
+        others = self.threads // 4
+        kept = max(others, self.splits * self.own)
+        return 2 * ELEMENT_BYTES * (others * self.depth + kept)
+
+
+def _row(op: str, quads: Quads, kinds: int, *libs: str) -> Variant:
+    """Return a row for workgroups that own rows of so many kinds."""
+
+    def count(consts: Consts) -> int:
+        windows = int(consts["R"]) // int(consts["T"])
+        tiles = -(-int(consts["T"]) // quads.own)
+        return kinds * windows * int(consts["H"]) * tiles * quads.threads
+
+    return Variant(
+        quads.name,
+        op,
+        f"attention/quads_{op.removeprefix('attention_')}",
+        count,
+        {
+            "WG": quads.threads,
+            "OWN": quads.own,
+            "DEPTH": quads.depth,
+            "AT_ONCE": quads.at_once,
+        },
+        libs=("grid", f"slots{quads.slots}", "shared_rows", *libs),
+        needs=frozenset({"subgroups"}),
+        fits=quads.fits,
+        workgroup_bytes=quads.workgroup_bytes,
+    )
+
+
+def _fwd(*sizes: int) -> Variant:
+    return _row("attention_fwd", Quads(*sizes), 1)
+
+
+def _bwd(*sizes: int) -> Variant:
+    """Return the row that makes delta of its queries itself."""
+    row = _row("attention_bwd", Quads(*sizes), 2, "shared_pairs")
+    n_rows = product_of("R", "H")
+    return replace(
+        row,
+        flags={"MAKES_DELTA": True},
+        scratch=lambda consts: ELEMENT_BYTES * n_rows(consts),
+    )
+
+
+def _bwd_after_delta(*sizes: int) -> Variant:
+    """Return the row whose first pass makes delta, for long windows."""
+    row = _bwd(*sizes)
+    name = f"{row.name} delta"
+    return after_delta(replace(row, name=name, flags={"MAKES_DELTA": False}))
+
+
+QUAD_VARIANTS: tuple[Variant, ...] = (
+    _fwd(16, 32, 4, 4, 8),
+    _fwd(32, 32, 4, 4, 8),
+    _fwd(32, 32, 4, 8, 8),
+    _fwd(64, 32, 4, 4, 8),
+    _bwd(16, 16, 2, 4, 2),
+    _bwd(32, 16, 2, 4, 2),
+    _bwd(32, 32, 2, 2, 4),
+    _bwd(32, 32, 4, 4, 1),
+    _bwd_after_delta(32, 32, 2, 2, 4),
+    _bwd_after_delta(32, 32, 4, 4, 1),
+    _bwd_after_delta(64, 32, 2, 2, 1),
+    _bwd_after_delta(64, 32, 2, 2, 2),
+)
