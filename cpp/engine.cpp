@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "clock.h"
 #include "contract.h"
 #include "memory.h"
 #include "normals.h"
+#include "peak.h"
 #include "room.h"
 #include "team.h"
 
@@ -56,6 +58,7 @@ struct Engine {
   std::size_t used_bytes = 0;  // of the arena, by any plan so far: the rest is zeros
   const std::uint64_t* plan = nullptr;
   void* buffer = nullptr;
+  void* times = nullptr;
 
   const Head& head() const { return *reinterpret_cast<const Head*>(plan); }
   const Program* programs() const { return reinterpret_cast<const Program*>(&head() + 1); }
@@ -68,6 +71,8 @@ struct Job {
   const std::uint64_t* calls;
   std::uint64_t n_calls;
   int n_steps;
+  double* ends;  // null, or where the leader notes the time before the first call and
+                 // after each
 };
 
 Job job;
@@ -75,12 +80,15 @@ Job job;
 // Works on a copy: after the last barrier the next job may be there already.
 void run_job(Part& part) {
   const Job mine = job;
+  double* ends = part.leads() ? mine.ends : nullptr;
+  if (ends != nullptr) *ends++ = now_ms();
   for (int step = 0; step < mine.n_steps; ++step) {
     const std::uint64_t* call = mine.calls;
     for (std::uint64_t i = 0; i < mine.n_calls; ++i) {
       const OpRow& op = OPS[*call];
       op.run(call, engine.arena, part);
       part.finish();
+      if (ends != nullptr) *ends++ = now_ms();
       call += op.n_words;
     }
   }
@@ -104,6 +112,21 @@ bool fits(const std::uint64_t* plan, std::size_t n_words, const Program& program
     at += op.n_words;
   }
   return true;
+}
+
+const Program* program_of(int number) {
+  if (engine.plan == nullptr || number < 0) return nullptr;
+  const auto n = static_cast<std::uint64_t>(number);
+  return n < engine.head().n_programs ? &engine.programs()[n] : nullptr;
+}
+
+Status run_program(int number, int n_steps, double* ends) {
+  const Program* chosen = program_of(number);
+  if (chosen == nullptr) return NO_PROGRAM;
+  if (chosen->n_calls == 0 || n_steps < 1) return OK;  // no barrier would hold the team
+  job = {engine.plan + chosen->start, chosen->n_calls, n_steps, ends};
+  engine.team.run(run_job);
+  return OK;
 }
 
 Status check(const std::uint64_t* plan, std::size_t n_words) {
@@ -165,16 +188,23 @@ EXPORTED int tg_load(const std::byte* plan, std::size_t n_bytes) {
 }
 
 // Runs a program of the plan, by number, n_steps times. Returns a status.
-EXPORTED int tg_run(int program, int n_steps) {
-  if (engine.plan == nullptr || program < 0) return NO_PROGRAM;
-  const auto number = static_cast<std::uint64_t>(program);
-  if (number >= engine.head().n_programs) return NO_PROGRAM;
-  const Program& chosen = engine.programs()[number];
-  if (chosen.n_calls == 0 || n_steps < 1) return OK;  // no barrier would hold the team
-  job = {engine.plan + chosen.start, chosen.n_calls, n_steps};
-  engine.team.run(run_job);
-  return OK;
+EXPORTED int tg_run(int program, int n_steps) { return run_program(program, n_steps, nullptr); }
+
+// Runs a program as tg_run does; returns where the times in ms lie, one before the first
+// call and one after each call of each step, or null where there is nothing to run.
+EXPORTED const double* tg_time(int program, int n_steps) {
+  const Program* chosen = program_of(program);
+  if (chosen == nullptr || chosen->n_calls == 0 || n_steps < 1) return nullptr;
+  std::free(engine.times);
+  const auto n = static_cast<std::size_t>(chosen->n_calls) * static_cast<std::size_t>(n_steps);
+  engine.times = std::malloc((n + 1) * sizeof(double));
+  auto* ends = static_cast<double*>(engine.times);
+  if (ends != nullptr) run_program(program, n_steps, ends);
+  return ends;
 }
+
+// Multiplies and adds on the calling thread alone, in registers; returns GFLOP/s.
+EXPORTED float tg_peak() { return static_cast<float>(measured_gflops()); }
 
 // Fills n floats from a byte of the arena on with fresh weights: std times the normals of
 // a stream. Returns a status.
@@ -191,6 +221,8 @@ EXPORTED int tg_fill_normals(std::size_t offset, std::size_t n, std::uint32_t se
 EXPORTED void tg_close() {
   engine.team.stop();
   tg_room(0);
+  std::free(engine.times);
+  engine.times = nullptr;
   give_back_blocks();
   engine.arena = nullptr;
   engine.room = {0, 0};

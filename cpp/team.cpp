@@ -43,7 +43,7 @@ void Team::stop() {
 void Team::run(Job job) {
   job_ = job;
   announce(round_, n_idle_);
-  Part part(*this, seats_[0].scratch);
+  Part part(*this, seats_[0].scratch, true);
   job(part);
 }
 
@@ -56,7 +56,7 @@ void* Team::work(void* argument) {
     await_change(team.round_, round, team.n_idle_);
     ++round;
     if (team.quits_) return nullptr;
-    Part part(team, seat.scratch);
+    Part part(team, seat.scratch, false);
     team.job_(part);
   }
 }

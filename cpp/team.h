@@ -23,7 +23,10 @@ class Team;
 
 class Part {
  public:
-  Part(Team& team, float* scratch) : scratch_(scratch), team_(team) {}
+  Part(Team& team, float* scratch, bool leads) : leads_(leads), scratch_(scratch), team_(team) {}
+
+  // Whether this is the thread that called Team::run.
+  bool leads() const { return leads_; }
 
   // Calls body(begin, end) for runs of at most `grain` of the units 0 to n - 1; each run
   // is done by one thread of the team. An op may share out work twice.
@@ -64,6 +67,7 @@ class Part {
  private:
   Word& next_ticket();
 
+  bool leads_;
   float* scratch_;
   Team& team_;
   std::size_t n_shares_ = 0;

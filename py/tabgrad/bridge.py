@@ -23,7 +23,7 @@ from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.backends.webgpu_host import JsObject, js_message
 from tabgrad.bridge_backends import Found, NumpyOpener, Opener
 from tabgrad.bridge_engine import Engine
-from tabgrad.bridge_kernels import AUTO, Kernels
+from tabgrad.bridge_kernels import AUTO, Kernels, Settings
 from tabgrad.errors import BackendError
 from tabgrad.plan import NO_LIMIT
 from tabgrad.tensors import Array
@@ -50,7 +50,11 @@ class Page(Protocol):
         """Return a device with its player, or why there is none."""
 
     def openWasm(  # noqa: N802 - JavaScript's name
-        self, arena_bytes: int, thread_bytes: int
+        self,
+        arena_bytes: int,
+        thread_bytes: int,
+        threads: int | None,
+        build: str | None,
     ) -> Awaitable[JsObject]:
         """Return a fresh instance of the C++ engine."""
 
@@ -128,9 +132,9 @@ class _WebgpuOpener:
             self._tuner = Tuner(GpuBench(gpu), store, identity, gpu.kernel_limits)
         return found
 
-    async def open(self, kernels: Kernels) -> WebgpuBackend:
+    async def open(self, settings: Settings) -> WebgpuBackend:
         gpu = await self._usable()
-        return WebgpuBackend(gpu, self._chooser(gpu, kernels))
+        return WebgpuBackend(gpu, self._chooser(gpu, settings.kernels))
 
     async def _usable(self) -> _GpuHost:
         if self._gpu is None or self._gpu.player.failure:
@@ -182,6 +186,15 @@ class _WasmInstance:
     def run(self, program: int, n_steps: int) -> None:
         self._cross(self._engine.run, program, n_steps)
 
+    def time(self, program: int, n_steps: int, n_calls: int) -> Array:
+        ends = np.empty(1 + n_steps * n_calls)
+        copy = self._cross(self._engine.time, program, n_steps, n_calls)
+        copy.assign_to(ends.data.cast("B"))
+        return np.diff(ends).reshape(n_steps, n_calls)
+
+    def peak_gflops(self) -> float:
+        return float(self._cross(self._engine.peakGflops))
+
     def fill_normals(self, offset: int, count: int, draw: Draw) -> None:
         fill = self._engine.fillNormals
         self._cross(fill, offset, count, *draw.words, draw.std)
@@ -212,16 +225,19 @@ class _WasmOpener:
 
     async def probe(self) -> Found:
         """Start the smallest engine, to know that it runs and on how many threads."""
-        engine = await self.open_instance(_PROBE_BYTES, _PROBE_BYTES)
+        engine = await self.open_instance(_PROBE_BYTES, _PROBE_BYTES, Settings())
         engine.free()
         return Found(engine.adapter, threads=engine.threads)
 
-    async def open(self, kernels: Kernels) -> WasmBackend:
-        return WasmBackend(_WasmHost(self))
+    async def open(self, settings: Settings) -> WasmBackend:
+        return WasmBackend(_WasmHost(self, settings))
 
-    async def open_instance(self, arena_bytes: int, thread_bytes: int) -> _WasmInstance:
+    async def open_instance(
+        self, arena_bytes: int, thread_bytes: int, settings: Settings
+    ) -> _WasmInstance:
+        chosen = (settings.threads, settings.build)
         try:
-            opened = await self._page.openWasm(arena_bytes, thread_bytes)
+            opened = await self._page.openWasm(arena_bytes, thread_bytes, *chosen)
         except JsException as error:
             raise BackendError(js_message(error)) from error
         return _WasmInstance(opened)
@@ -230,8 +246,11 @@ class _WasmOpener:
 class _WasmHost:
     """What the WASM backend asks for an engine."""
 
-    def __init__(self, opener: _WasmOpener) -> None:
+    def __init__(self, opener: _WasmOpener, settings: Settings) -> None:
         self._opener = opener
+        self._settings = settings
 
     async def open(self, arena_bytes: int, thread_bytes: int) -> _WasmInstance:
-        return await self._opener.open_instance(arena_bytes, thread_bytes)
+        return await self._opener.open_instance(
+            arena_bytes, thread_bytes, self._settings
+        )

@@ -9,12 +9,13 @@ from typing import Any, Protocol
 from tabgrad.backends.base import Backend
 from tabgrad.backends.numpy import NumpyBackend
 from tabgrad.backends.selftest import Deviation, check_case
-from tabgrad.bridge_kernels import AUTO, Kernels
+from tabgrad.bridge_kernels import Settings
 from tabgrad.errors import BackendError
 from tabgrad.ops import OPS, Const, Op
 from tabgrad.ops.cases import case_call, op_cases
 
 SMALL_CASE_ELEMENTS = 5000
+DEFAULT, BASE = Settings(), Settings("base")
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Opener(Protocol):
             BackendError: the browser cannot; the message says why and what to do.
         """
 
-    async def open(self, kernels: Kernels) -> Backend:
-        """Return a fresh backend; WebGPU's takes the kernels asked for."""
+    async def open(self, settings: Settings) -> Backend:
+        """Return a fresh backend that works as the settings say."""
 
 
 class NumpyOpener:
@@ -56,7 +57,7 @@ class NumpyOpener:
         """Return numpy's version."""
         return Found(NumpyBackend().adapter)
 
-    async def open(self, kernels: Kernels) -> Backend:
+    async def open(self, settings: Settings) -> Backend:
         """Return a fresh numpy backend."""
         return NumpyBackend()
 
@@ -145,7 +146,7 @@ class Backends:
                     f"({self.found[name].adapter}), slower than the CPU engine."
                 )
 
-    async def open(self, wanted: str, kernels: Kernels = AUTO) -> Opened:
+    async def open(self, wanted: str, settings: Settings = DEFAULT) -> Opened:
         """Return a fresh backend, self-tested before its first use.
 
         `auto` goes on to the next one when the best fails its test; `why` says so.
@@ -159,7 +160,7 @@ class Backends:
             try:
                 if name not in self._tested:
                     await self._self_test(name)
-                backend = await self._openers[name].open(kernels)
+                backend = await self._openers[name].open(settings)
             except BackendError:
                 if wanted != "auto" or name not in self.refused:
                     raise
@@ -176,7 +177,7 @@ class Backends:
         self._tested.add(name)
 
     async def _hold_to_references(self, name: str) -> None:
-        backend = await self._openers[name].open("base")
+        backend = await self._openers[name].open(BASE)
         try:
             for deviation in await run_cases(backend, list(OPS), every=False):
                 if not deviation.passes:
@@ -191,7 +192,7 @@ class Backends:
         self, name: str, ops: Sequence[str], *, every: bool
     ) -> list[Deviation]:
         """Return the deviations of ops on a backend, for diagnostics and tests."""
-        backend = await self._openers[self.choose(name)[0]].open("base")
+        backend = await self._openers[self.choose(name)[0]].open(BASE)
         try:
             return await run_cases(backend, ops or list(OPS), every=every)
         finally:

@@ -8,14 +8,14 @@ from typing import Any
 
 from tabgrad.backends.base import no_progress
 from tabgrad.bridge_backends import Backends, Opened
-from tabgrad.bridge_kernels import Kernels, parse_kernels
+from tabgrad.bridge_kernels import SETTING_KEYS, Settings, parse_settings
 from tabgrad.bridge_requests import RUN_KEYS, RunRequest
 from tabgrad.bridge_runs import start_trainer
 from tabgrad.errors import BackendError, BusyError, ConfigError, PlanError
 from tabgrad.train.metrics import StepTimes
 from tabgrad.train.trainer import Breathe, Event, StepsDone, Trainer
 
-BENCHMARK_KEYS = (*RUN_KEYS, "n_steps", "backends", "kernels")
+BENCHMARK_KEYS = (*RUN_KEYS, "n_steps", "backends", *SETTING_KEYS)
 DEFAULT_STEPS = 20
 MAX_STEPS = 10_000
 GROUPS = 10  # timed apart, for the spread; within one, steps follow without a pause
@@ -61,22 +61,22 @@ class Benchmark:
             raise ConfigError(f"n_steps: got {n_steps!r}, wanted 1 to {MAX_STEPS}")
         config = run.config.replace(steps=1 + n_steps, eval_every=0)
         wanted = replace(run, config=config)
-        kernels = parse_kernels(request.get("kernels"))
+        settings = parse_settings(request)
         names = request.get("backends") or list(self._backends.found)
         rows = []
         for name in names:
             if self._is_stopped:
                 break
-            row = await self._row(name, wanted, kernels)
+            row = await self._row(name, wanted, settings)
             self._emit({"type": "benchmarked", "row": row})
             rows.append(row)
         return rows
 
     async def _row(
-        self, name: str, run: RunRequest, kernels: Kernels
+        self, name: str, run: RunRequest, settings: Settings
     ) -> dict[str, Any]:
         try:
-            opened = await self._backends.open(name, kernels)
+            opened = await self._backends.open(name, settings)
         except BackendError as error:
             return {"backend": name, "error": str(error)}
         found = self._backends.found[opened.name]

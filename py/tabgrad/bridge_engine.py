@@ -10,6 +10,7 @@ from typing import Any
 
 from tabgrad.bridge_backends import Backends, Opener
 from tabgrad.bridge_benchmark import BENCHMARK_KEYS, Benchmark
+from tabgrad.bridge_kernels import SETTING_KEYS
 from tabgrad.bridge_measure import Gpu, Measure
 from tabgrad.bridge_requests import (
     BACKENDS,
@@ -26,7 +27,7 @@ from tabgrad.plan import Plan
 from tabgrad.train.trainer import Breathe
 
 BUG_CODE = "TAB-BUG"
-TRAIN_KEYS = (*RUN_KEYS, "backend", "kernels", "pause_after")
+TRAIN_KEYS = (*RUN_KEYS, *SETTING_KEYS, "backend", "pause_after")
 
 Request = dict[str, Any]
 

@@ -1,14 +1,17 @@
-"""What the page may ask of kernels: which a run takes, and how they were tuned."""
+"""What the page may ask of a backend: kernels, how they were tuned, and threads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tabgrad.backends.wasm import BUILDS
 from tabgrad.errors import ConfigError
 
 Kernels = str | Mapping[str, str]  # "auto" (tuned), "base", or rows by op
 AUTO = "auto"
+SETTING_KEYS = ("kernels", "threads", "build")
 
 
 def parse_kernels(wanted: object) -> Kernels:
@@ -26,6 +29,34 @@ def parse_kernels(wanted: object) -> Kernels:
     raise ConfigError(
         f"kernels: got {wanted!r}, wanted auto, base or an object of rows by op"
     )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a backend is to work; each takes what concerns it.
+
+    `kernels` are WebGPU's. `threads` and `build` are the CPU engine's; None takes as
+    many as the machine has cores, and the fastest build that holds the plan.
+    """
+
+    kernels: Kernels = AUTO
+    threads: int | None = None
+    build: str | None = None
+
+
+def parse_settings(request: Mapping[str, Any]) -> Settings:
+    """Return the settings of a request.
+
+    Raises:
+        ConfigError: one of them is none.
+    """
+    threads, build = request.get("threads"), request.get("build")
+    is_count = isinstance(threads, int) and not isinstance(threads, bool)
+    if threads is not None and (not is_count or threads < 1):
+        raise ConfigError(f"threads: got {threads!r}, wanted a whole number from 1 on")
+    if build is not None and build not in BUILDS:
+        raise ConfigError(f"build: got {build!r}, wanted {', '.join(BUILDS)}")
+    return Settings(parse_kernels(request.get("kernels")), threads, build)
 
 
 class Tuning(Protocol):

@@ -1,4 +1,4 @@
-"""What the bench page asks: a device's peaks, rows of a product, a step's calls."""
+"""What the bench page asks: peaks, products and the calls of a step, on GPU and CPU."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, Protocol
 
-from tabgrad.backends.base import no_progress
+from tabgrad.backends.base import Backend, no_progress
 from tabgrad.backends.measure import (
     compare_rows,
     op_table,
@@ -17,9 +17,16 @@ from tabgrad.backends.measure import (
 )
 from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.variants import fitting_variants
+from tabgrad.backends.wasm import WasmBackend
+from tabgrad.backends.wasm_measure import call_times, product_times
 from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.bridge_backends import Backends
-from tabgrad.bridge_kernels import Kernels, Tuning, parse_kernels
+from tabgrad.bridge_kernels import (
+    SETTING_KEYS,
+    Settings,
+    Tuning,
+    parse_settings,
+)
 from tabgrad.bridge_requests import (
     RUN_KEYS,
     Corpora,
@@ -29,10 +36,11 @@ from tabgrad.bridge_requests import (
 )
 from tabgrad.bridge_runs import start_trainer
 from tabgrad.errors import ConfigError
+from tabgrad.plan import Plan
 from tabgrad.train.peer import PeerTrainer
 from tabgrad.train.trainer import Event, StepsDone, Trainer
 
-MEASURE_KEYS = ("what", "op", "size", "kernels", "backend", "warm_up", *RUN_KEYS)
+MEASURE_KEYS = ("what", "op", "size", "backend", "warm_up", *SETTING_KEYS, *RUN_KEYS)
 WARM_UP_STEPS = 5
 
 
@@ -42,7 +50,7 @@ class Gpu(Tuning, Protocol):
     async def bench(self) -> tuple[GpuBench, tuple[frozenset[str], int]]:
         """Return a bench, and the device's features and workgroup memory."""
 
-    async def open(self, kernels: Kernels) -> WebgpuBackend:
+    async def open(self, settings: Settings) -> WebgpuBackend:
         """Return a fresh backend."""
 
 
@@ -73,7 +81,10 @@ class Measure:
             return await self._ops(request)
         if what == "peer":
             return await self._peer(request)
-        raise ConfigError(f"measure: got {what!r}, wanted peaks, matmul, ops or peer")
+        if what in ("cpu_matmul", "cpu_ops"):
+            return await self._cpu(request)
+        known = "peaks, matmul, ops, peer, cpu_matmul or cpu_ops"
+        raise ConfigError(f"measure: got {what!r}, wanted {known}")
 
     async def _matmul(self, op: str, size: int) -> dict[str, Any]:
         bench, device = await self._gpu.bench()
@@ -83,20 +94,41 @@ class Measure:
 
     async def _ops(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the calls of a training step, and the device's time of a whole one."""
-        wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
-        run = parse_run(wanted, self._corpora)
-        backend = await self._gpu.open(parse_kernels(request.get("kernels")))
-        trainer = Trainer(run.config, run.split, backend, is_fused=run.is_fused)
+        backend = await self._gpu.open(parse_settings(request))
         try:
-            await start_trainer(trainer, no_progress)
-            await trainer.train(1, lambda _: None)
-            if trainer.plan is None:
-                raise ConfigError("measure: the run has no plan")
+            plan = await self._step(backend, request)
             step = await program_times(backend, "train")
-            rows = await op_table(backend, trainer.plan, "train")
+            rows = await op_table(backend, plan, "train")
         finally:
             backend.free()
         return {"step": step, "rows": rows}
+
+    async def _step(self, backend: Backend, request: Mapping[str, Any]) -> Plan:
+        """Take the first step of a run; return its plan."""
+        wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
+        run = parse_run(wanted, self._corpora)
+        trainer = Trainer(run.config, run.split, backend, is_fused=run.is_fused)
+        await start_trainer(trainer, no_progress)
+        await trainer.train(1, lambda _: None)
+        if trainer.plan is None:
+            raise ConfigError("measure: the run has no plan")
+        return trainer.plan
+
+    async def _cpu(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return times of the CPU engine, beside the peak of one thread."""
+        opened = await self._backends.open("wasm", parse_settings(request))
+        backend = opened.backend
+        if not isinstance(backend, WasmBackend):
+            raise ConfigError("measure: the CPU engine is not there")
+        try:
+            if request["what"] == "cpu_matmul":
+                call = square_call(str(request["op"]), int(request["size"]))
+                found = await product_times(backend, call)
+            else:
+                found = call_times(backend, await self._step(backend, request))
+            return {**found, **backend.facts()}
+        finally:
+            backend.free()
 
     async def _peer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return losses and times of a run in the setting that systems share.
@@ -105,8 +137,8 @@ class Measure:
         many again without a pause.
         """
         config = run_config(request)
-        kernels = parse_kernels(request.get("kernels"))
-        opened = await self._backends.open(str(request.get("backend")), kernels)
+        settings = parse_settings(request)
+        opened = await self._backends.open(str(request.get("backend")), settings)
         trainer = PeerTrainer(config, opened.backend)
         losses: list[float] = []
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabgrad.backends.base import Progress, no_progress
 from tabgrad.bridge_backends import Backends, Opened
-from tabgrad.bridge_kernels import AUTO, Kernels, parse_kernels
+from tabgrad.bridge_kernels import SETTING_KEYS, Settings, parse_settings
 from tabgrad.bridge_requests import (
     RUN_KEYS,
     Corpora,
@@ -71,8 +71,7 @@ class Runs:
         self.refuse_while_active("start a run")
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
         backend = str(request.get("backend") or "auto")
-        kernels = parse_kernels(request.get("kernels"))
-        run = await self._prepare(wanted, backend, kernels)
+        run = await self._prepare(wanted, backend, parse_settings(request))
         run.is_active = True
         host_ms = _host_ms(run)
         try:
@@ -98,7 +97,7 @@ class Runs:
         }
 
     async def _prepare(
-        self, wanted: Mapping[str, Any], backend: str, kernels: Kernels = AUTO
+        self, wanted: Mapping[str, Any], backend: str, settings: Settings
     ) -> Run:
         request = parse_run(wanted, self._corpora)
         self._is_preparing = True
@@ -106,7 +105,7 @@ class Runs:
         self._progress("backend", 0, 1)
         try:
             self.free()
-            opened = await self._backends.open(backend, kernels)
+            opened = await self._backends.open(backend, settings)
             trainer = self._trainer(request, opened)
             run = Run(request, opened, trainer, Session(trainer))
             try:
@@ -173,7 +172,7 @@ class Runs:
 
     async def sample(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Continue a prompt with the model; without one, with an untrained one."""
-        check_keys(request, (*SAMPLE_KEYS, *RUN_KEYS), "sample")
+        check_keys(request, (*SAMPLE_KEYS, *RUN_KEYS, *SETTING_KEYS), "sample")
         if self._is_sampling:
             raise BusyError("cannot sample: a sample is being written; stop it first")
         config = _sampling(request)
@@ -219,7 +218,7 @@ class Runs:
 
     async def logits(self, request: Mapping[str, Any]) -> list[float]:
         """Return the logits of the token after a text."""
-        check_keys(request, ("text", *RUN_KEYS, "backend"), "logits")
+        check_keys(request, ("text", *RUN_KEYS, *SETTING_KEYS, "backend"), "logits")
         run = await self._model(request)
         ids, _ = self._prompt_ids(run, str(request.get("text") or ""))
         return [float(x) for x in await run.trainer.logits(ids)]
@@ -231,7 +230,8 @@ class Runs:
         if self._run:
             return self._run
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS and k != "seed"}
-        return await self._prepare(wanted, str(request.get("backend") or "auto"))
+        backend = str(request.get("backend") or "auto")
+        return await self._prepare(wanted, backend, parse_settings(request))
 
     async def _on_backend(self, run: Run, wanted: object) -> tuple[Trainer, bool]:
         """Return a trainer with the run's weights on a backend; True: free it after."""

@@ -11,8 +11,9 @@ import { Engine } from "./engine.js";
  * @typedef {{
  *   preset?: string, config?: Record<string, any>, steps?: number, seed?: number,
  *   eval_every?: number, corpus?: CorpusRequest, tokenizer?: string, backend?: string,
- *   kernels?: "auto" | "base" | Record<string, string>, plan?: "fused" | "plain"
- * }} RunRequest
+ *   kernels?: "auto" | "base" | Record<string, string>, plan?: "fused" | "plain",
+ *   threads?: number, build?: import("./players/wasm_memory.js").Build
+ * }} RunRequest  threads and build are the CPU engine's
  *
  * @typedef {{
  *   prompt?: string, max_tokens?: number, temperature?: number, top_k?: number,
@@ -217,11 +218,12 @@ export class Api {
 
   /**
    * Measure for the bench page: the GPU's peaks, the rows of a product, the calls of a
-   * training step; or a run in the setting that benchmark pages of other systems share.
+   * training step; a product and the calls of a step on the CPU engine; or a run in the
+   * setting that benchmark pages of other systems share.
    *
    * @param {{
-   *   what: "peaks" | "matmul" | "ops" | "peer", op?: string, size?: number,
-   *   warm_up?: number
+   *   what: "peaks" | "matmul" | "ops" | "peer" | "cpu_matmul" | "cpu_ops", op?: string,
+   *   size?: number, warm_up?: number
    * } & RunRequest} request
    * @returns {Promise<any>}
    */
@@ -248,6 +250,8 @@ export class Api {
     const {
       backend: _,
       kernels: __,
+      threads: ___,
+      build: ____,
       ...wanted
     } = await this.#engine.withCorpusId(request);
     return this.#engine.call("validate", wanted);

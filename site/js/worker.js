@@ -159,13 +159,21 @@ async function startEngine(pyodide, build, text) {
     /**
      * @param {number} arenaBytes
      * @param {number} threadBytes
+     * @param {number} [threads] all by default
+     * @param {import("./players/wasm_memory.js").Build} [wasmBuild]
      */
-    async openWasm(arenaBytes, threadBytes) {
+    async openWasm(arenaBytes, threadBytes, threads, wasmBuild) {
       if (build.engine_missing) {
         const { reason, remedy } = build.engine_missing;
         throw new Error(`this build has no CPU engine: ${reason}; ${remedy}`);
       }
-      return openWasm({ engineUrl: ENGINE.href, arenaBytes, threadBytes });
+      return openWasm({
+        engineUrl: ENGINE.href,
+        arenaBytes,
+        threadBytes,
+        ...(threads ? { threads } : {}),
+        ...(wasmBuild ? { build: wasmBuild } : {}),
+      });
     },
   };
   const engine = bridge.start(host);

@@ -58,6 +58,35 @@ test("bench.html?auto posts all that it measured and draws no text", async ({
   noteWebgpuRun("the bench page", report.adapter);
 });
 
+test("the CPU engine's products, calls and training are measured", async ({ page }) => {
+  /** @type {(report: any) => void} */
+  let take = () => undefined;
+  const posted = new Promise((resolve) => {
+    take = resolve;
+  });
+  await page.route("**/result", async (route) => {
+    take(route.request().postDataJSON());
+    await route.fulfill({ status: 204 });
+  });
+  await page.goto(
+    "bench.html?auto=cpu&presets=Nano&sizes=64&forms=matmul_tn&threads=2",
+  );
+  const { cpu, peaks } = await posted;
+  expect(peaks).toBeUndefined();
+  const product = cpu.products["matmul_tn 64, 2 threads"];
+  expect(product).toMatchObject({ flops: 2 * 64 ** 3, threads: 2 });
+  expect(product.peak_gflops).toBeGreaterThan(0);
+  expect(product.flops / product.ms / 1e6).toBeLessThan(2 * 1.2 * product.peak_gflops);
+  const { step, rows } = cpu.ops.Nano;
+  const calls = rows.map((/** @type {any} */ row) => row.count);
+  expect(
+    calls.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b),
+  ).toBe(step.calls);
+  expect(rows.map((/** @type {any} */ row) => row.op)).toContain("attention_bwd");
+  expect(cpu.train["Nano, 2 threads"].n_steps).toBeGreaterThanOrEqual(6);
+  expect(cpu.train["Nano, 2 threads"].adapter).toMatch(/^WASM 32-bit, 2 threads/);
+});
+
 test("a person gets tables, and is told of a software adapter", async ({ page }) => {
   await page.goto(`bench.html?sections=train&${SMALL}`);
   await page.getByRole("button", { name: "Run the bench" }).click();

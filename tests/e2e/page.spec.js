@@ -283,6 +283,29 @@ test("the benchmark lists each backend with its adapter", async () => {
   await expect(button(page, "Copy as JSON")).toBeEnabled();
 });
 
+test("the number of threads is chosen in the page, and changes no loss", async () => {
+  await setUp(page, { backend: "wasm", steps: 5 });
+  const offered = await page
+    .getByLabel("CPU threads")
+    .locator("option")
+    .allTextContents();
+  const { threads } = await page.evaluate(() => window.tabgrad.ready);
+  expect(offered).toHaveLength(1 + threads);
+  const losses = [];
+  for (const [choice, adapter] of [
+    ["1", /, 1 thread,/],
+    ["all", threads === 1 ? /, 1 thread,/ : new RegExp(`, ${threads} threads,`)],
+  ]) {
+    await page.getByLabel("CPU threads").selectOption(String(choice));
+    await button(page, "Train").click();
+    await reaches(page, "training");
+    await reaches(page, "idle");
+    await expect(page.locator("#adapter")).toHaveText(adapter);
+    losses.push(await page.getByTestId("loss").textContent());
+  }
+  expect(losses[0]).toBe(losses[1]);
+});
+
 test("the page answers at once while the engine computes", async () => {
   await page.getByLabel("Preset").selectOption("Small");
   await page.getByLabel("Backend", { exact: true }).selectOption("numpy");

@@ -34,7 +34,7 @@ class Host:
     async def openGpu(self):  # noqa: N802 - JavaScript's name
         return self.gpu
 
-    async def openWasm(self, arena_bytes, thread_bytes):  # noqa: N802 - as above
+    async def openWasm(self, *wanted):  # noqa: N802 - as above
         raise FakeJsError("this build has no CPU engine")
 
     def of(self, kind):
@@ -331,6 +331,23 @@ def test_the_benchmark_times_every_backend_after_its_first_step(bridge):
     assert rows[0]["first_step_ms"] > 0
     assert rows[0]["ms_per_step"]["p25"] <= rows[0]["ms_per_step"]["p75"]
     assert [e["row"] for e in host.of("benchmarked")] == rows
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"threads": 0}, "threads: got 0, wanted a whole number from 1 on"),
+        ({"threads": True}, "threads: got True, wanted a whole number"),
+        ({"build": "engine16"}, "build: got 'engine16', wanted engine64, engine32"),
+    ],
+)
+def test_settings_that_are_none_are_refused(bridge, wrong, said):
+    async def story(tab):
+        return await tab.fault("train", preset="Nano", backend="numpy", **wrong)
+
+    fault = in_tab(bridge, story)
+    assert fault["code"] == "TAB-CONFIG"
+    assert said in fault["message"]
 
 
 def test_kernels_without_a_gpu_say_why_and_take_no_rows(bridge):

@@ -18,6 +18,8 @@ from tabgrad.tensors import ITEM_BYTES, NUMPY_DTYPE, Array
 # holds only some dozens of memories, and lets go of one late.
 _LEAST_ARENA_BYTES = 64 << 20
 _LEAST_THREAD_BYTES = 1 << 20
+_PLAIN_BUILDS = ("engine64", "engine32", "engine32st")
+BUILDS = (*_PLAIN_BUILDS, *(f"{name}fma" for name in _PLAIN_BUILDS))
 
 
 class WasmEngine(Protocol):
@@ -28,12 +30,19 @@ class WasmEngine(Protocol):
     """
 
     adapter: str  # such as "WASM 32-bit, 2 threads, FMA"
+    threads: int
 
     def load(self, plan: bytes) -> None:
         """Take a serialised plan; its arena becomes zeros."""
 
     def run(self, program: int, n_steps: int) -> None:
         """Run a program of the plan, by number, and return when it is done."""
+
+    def time(self, program: int, n_steps: int, n_calls: int) -> Array:
+        """Run a program of so many calls; return ms, (steps, calls)."""
+
+    def peak_gflops(self) -> float:
+        """Return what one thread multiplies and adds at most."""
 
     def fill_normals(self, offset: int, count: int, draw: Draw) -> None:
         """Draw floats into the arena."""
@@ -121,6 +130,22 @@ class WasmBackend:
             shape = plan.tensors[name].shape
             arrays[name] = (await self.read(name)).reshape(shape)
         return arrays
+
+    def time(self, program: str, n_steps: int) -> Array:
+        """Run a program; return the ms of each call of each step, (steps, calls)."""
+        engine, plan = self._ready()
+        number = self._programs.index(program)
+        return engine.time(number, n_steps, len(plan.programs[program]))
+
+    def facts(self) -> dict[str, object]:
+        """Return the engine in words, its threads, and the peak of one of them."""
+        engine, _ = self._ready()
+        peak = engine.peak_gflops()
+        return {
+            "adapter": self.adapter,
+            "threads": engine.threads,
+            "peak_gflops": peak,
+        }
 
     async def fill_normals(self, tensor: str, draw: Draw) -> None:
         """Draw a tensor inside the module; see `DrawsNormals`."""

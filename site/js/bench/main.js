@@ -67,7 +67,7 @@ function showPage() {
   api.start();
 }
 
-/** @param {import("./report.js").Table} table */
+/** @param {import("./cells.js").Table} table */
 function drawn({ title, head, rows }) {
   /** @param {string} tag @param {string[]} cells */
   const line = (tag, cells) =>

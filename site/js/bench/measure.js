@@ -2,12 +2,15 @@
 
 /** @import { Api } from "../api.js" */
 
+import { CPU_DEFAULTS, measureCpu } from "./cpu.js";
+
 export const SECTIONS = /** @type {const} */ ([
   "kernels",
   "ops",
   "train",
   "backends",
   "growth",
+  "cpu",
 ]);
 export const DEFAULTS = {
   presets: ["Tiny", "Small", "Medium", "Large", "XL", "Huge", "Massive", "Mega"],
@@ -29,7 +32,7 @@ const SOFTWARE_SHRINK = 256; // times less work in the probes of a software adap
  * @typedef {{
  *   sections: Section[], presets: string[], sizes: number[], forms: string[],
  *   steps: number, growthSteps: number, kernels: "auto" | "base", backends: string[],
- *   seconds: number
+ *   seconds: number, cpu: {presets: string[], sizes: number[], threads?: number}
  * }} Wanted  after `seconds` no part is begun
  * @typedef {Record<string, any>} Report
  */
@@ -57,6 +60,11 @@ export function wantedOf(query) {
     growthSteps: Number(query.get("growth_steps") ?? GROWTH_STEPS),
     kernels: query.get("kernels") === "base" ? "base" : "auto",
     backends: list("backends", ["wasm", "webgpu"]),
+    cpu: {
+      presets: list("presets", CPU_DEFAULTS.presets),
+      sizes: list("sizes", CPU_DEFAULTS.sizes.map(String)).map(Number),
+      ...(query.has("threads") ? { threads: Number(query.get("threads")) } : {}),
+    },
   };
 }
 
@@ -84,7 +92,9 @@ export async function measureAll(api, wanted, onPart) {
   };
   const part = partsOf(report, onPart, wanted.seconds);
   const shrink = report.is_software ? SOFTWARE_SHRINK : 1;
-  await part("peaks", () => api.measure({ what: "peaks", size: shrink }));
+  if (wanted.sections.some((section) => section !== "cpu")) {
+    await part("peaks", () => api.measure({ what: "peaks", size: shrink }));
+  }
   for (const section of wanted.sections) {
     await RUN[section](api, wanted, part);
   }
@@ -162,6 +172,7 @@ const RUN = {
   async growth(api, { presets: [preset], growthSteps, kernels }, part) {
     await part(`growth/${preset}`, () => grown(api, preset, growthSteps, kernels));
   },
+  cpu: measureCpu,
 };
 
 /**

@@ -1,23 +1,10 @@
 // The bench's report as tables: lists of texts, which the page and Markdown both show.
 
 /** @import { Report } from "./measure.js" */
+/** @import { Table } from "./cells.js" */
 
-/** @typedef {{title: string, head: string[], rows: string[][]}} Table */
-
-/** @param {number | null | undefined} value */
-function three(value) {
-  return value == null ? "–" : Number(value.toPrecision(3)).toString();
-}
-
-/** @param {number} part */
-function percent(part) {
-  return `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
-}
-
-/** @param {string} title @param {string} error @returns {Table} */
-function failed(title, error) {
-  return { title, head: ["failed"], rows: [[error]] };
-}
+import { failed, percent, three } from "./cells.js";
+import { cpuTables } from "./cpu_report.js";
 
 /**
  * @param {Report} report
@@ -31,6 +18,7 @@ export function tablesOf(report) {
     opTables,
     backendTables,
     growthTable,
+    cpuTables,
   ];
   return sections.flatMap((section) => section(report));
 }

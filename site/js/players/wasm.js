@@ -23,6 +23,8 @@ const EXPORTS = {
   tg_room: "p:p",
   tg_load: "i:pp",
   tg_run: "i:ii",
+  tg_time: "p:ii",
+  tg_peak: "f:",
   tg_fill_normals: "i:ppuuuuf",
   tg_close: "v:",
 };
@@ -51,6 +53,9 @@ const STATUS_WORDS = [
  * @property {number} memoryBytes
  * @property {(plan: Uint8Array) => void} load takes a serialised plan; its arena is zeros
  * @property {(program: number, steps: number) => void} run returns when all is done
+ * @property {(program: number, steps: number, calls: number) => Uint8Array} time runs a
+ *   program of so many calls; float64 ms: before the first call and after each
+ * @property {() => number} peakGflops what one thread multiplies and adds at most
  * @property {(...values: number[]) => void} fillNormals offset in bytes, count, words of
  *   the seed (low, high), sub-stream, stream, deviation: draws weights into the arena
  * @property {(offset: number, bytes: Uint8Array) => void} write into the arena
@@ -301,6 +306,17 @@ function engineOf(choice, memory, { exports, arena, stop }, arenaBytes) {
     },
     run(program, steps) {
       assertFine(open().exports.tg_run(program, steps));
+    },
+    time(program, steps, calls) {
+      const { exports, memory } = open();
+      const times = exports.tg_time(program, steps);
+      if (times === 0) {
+        throw new WasmError(`The CPU engine cannot time program ${program}.`);
+      }
+      return new Uint8Array(memory.buffer, times, 8 * (1 + steps * calls)).slice();
+    },
+    peakGflops() {
+      return open().exports.tg_peak();
     },
     fillNormals(...values) {
       assertFine(open().exports.tg_fill_normals(...values));

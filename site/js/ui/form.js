@@ -59,6 +59,7 @@ function showFault(key, message) {
 export function mountForm(store, api) {
   const preset = /** @type {HTMLSelectElement} */ (byId("preset"));
   const backend = /** @type {HTMLSelectElement} */ (byId("backend-choice"));
+  const threads = /** @type {HTMLSelectElement} */ (byId("threads"));
   const keys = [...NUMBERS, ...WORDS];
   /** @type {Record<string, string>} */
   let faults = {};
@@ -96,6 +97,7 @@ export function mountForm(store, api) {
       ...Object.fromEntries(BESIDE_CONFIG.map((key) => [key, entered(key)])),
       tokenizer: input("tokenizer").value,
       backend: backend.value,
+      ...(threads.value === "all" ? {} : { threads: Number(threads.value) }),
       corpus: corpus.request(),
     };
   }
@@ -164,6 +166,7 @@ export function mountForm(store, api) {
   store.subscribe(["boot"], () => {
     if (store.facts) {
       drawBackends(backend, store);
+      drawThreads(threads, store.facts.threads);
       edited();
     }
   });
@@ -189,6 +192,22 @@ function drawPlan(plan) {
   setText(byId("plan-params"), plan ? count(plan.n_params) : "–");
   setText(byId("plan-bytes"), plan ? size(plan.bytes) : "–");
   byId("plan-no-validation").hidden = plan?.has_validation !== false;
+}
+
+/**
+ * Offer each number of threads; all of them unless another was chosen.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {number} most
+ */
+function drawThreads(select, most) {
+  const chosen = select.value;
+  const counts = Array.from({ length: most }, (_, i) => String(i + 1));
+  const values = ["all", ...counts];
+  select.replaceChildren(
+    ...values.map((value) => element("option", { value }, [value])),
+  );
+  select.value = values.includes(chosen) ? chosen : "all";
 }
 
 /**
