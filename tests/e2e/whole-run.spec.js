@@ -9,7 +9,13 @@ const PRESET = "Small";
 const STEPS = 1500;
 const BAR = 0.005; // of the held-out loss at the end
 const MAX_BYTES = 1 << 24;
-const PROMPT = { prompt: "ROMEO:", max_tokens: 400, temperature: 0.8, top_k: 40, seed: 1 };
+const PROMPT = {
+  prompt: "ROMEO:",
+  max_tokens: 400,
+  temperature: 0.8,
+  top_k: 40,
+  seed: 1,
+};
 
 test(`${PRESET}'s ${STEPS} steps end where PyTorch's do`, { tag: "@full" }, async ({
   browser,
