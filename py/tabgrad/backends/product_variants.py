@@ -6,6 +6,7 @@ An op is an epilogue, `wgsl/<op>.wgsl`; how the product is done is a file of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tabgrad.backends.variant import BASE, WORKGROUP, Consts, Variant
@@ -121,8 +122,10 @@ class Blocking:
     def _threads(self, consts: Consts) -> int:
         return self._tiles(consts) * self.parts * self.constants["WG"]
 
-    def variant(self, op: str) -> Variant:
-        """Return the row of an op."""
+    def variant(
+        self, op: str, is_likely: Callable[[Consts], bool] | None = None
+    ) -> Variant:
+        """Return the row of an op; `is_likely` replaces the blocking's own."""
         product = PRODUCTS[op]
         row = Variant(
             self.name,
@@ -134,7 +137,7 @@ class Blocking:
             main="matmul/blocked",
             flags=product.flags,
             fits=self.fits,
-            is_likely=self.is_likely,
+            is_likely=is_likely or self.is_likely,
             workgroup_bytes=lambda _: (self.bm + self.bn) * self.bk * ITEM_BYTES,
         )
         return row if self.parts == 1 else self._split(row, product)

@@ -13,6 +13,7 @@ from tabgrad.backends.flash_variants import FLASH_VARIANTS
 from tabgrad.backends.product_variants import blocked_rows, direct
 from tabgrad.backends.quad_variants import QUAD_VARIANTS
 from tabgrad.backends.row_variants import ROW_VARIANTS
+from tabgrad.backends.sweep_variants import sweep_rows
 from tabgrad.backends.variant import (
     BASE,
     LEAST_WORKGROUP_BYTES,
@@ -67,6 +68,7 @@ VARIANTS: tuple[Variant, ...] = (
     *FLASH_VARIANTS,
     *QUAD_VARIANTS,
     *blocked_rows(),
+    *sweep_rows(),
 )
 
 

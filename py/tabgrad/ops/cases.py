@@ -39,6 +39,7 @@ def _matmuls() -> Iterable[Consts]:
     yield {"M": 64, "N": 64, "K": 64}
     yield {"M": 128, "N": 256, "K": 32}
     yield {"M": 128, "N": 128, "K": 512}  # terms split in up to 16 parts
+    yield {"M": 256, "N": 128, "K": 32}
 
 
 def _rows(letter: str) -> Iterable[Consts]:
