@@ -68,9 +68,10 @@ export class Api {
       store.endRun("idle");
       return result;
     } catch (error) {
-      store.endRun(
-        /** @type {any} */ (error).code === "TAB-STOPPED" ? "idle" : "error",
-      );
+      const { code } = /** @type {any} */ (error);
+      if (store.isBusy()) {
+        store.endRun(code === "TAB-STOPPED" ? "idle" : "error");
+      } // else the worker is gone, and a fresh one loads
       const losses = store.run === before ? [] : store.run.losses;
       throw Object.assign(/** @type {Error} */ (error), { losses });
     }

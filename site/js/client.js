@@ -41,35 +41,72 @@ function trustedWorkerUrl() {
 }
 
 export class Client {
-  /** @param {(event: WorkerEvent) => void} onEvent takes all but answers */
-  constructor(onEvent) {
+  /**
+   * @param {(event: WorkerEvent) => void} onEvent takes all but answers
+   * @param {(what: string) => Fault} onEnd the worker failed or is gone; gives the error
+   *   of the calls under way
+   */
+  constructor(onEvent, onEnd) {
     this.onEvent = onEvent;
+    this.onEnd = onEnd;
     this.url = trustedWorkerUrl();
     this.count = 0;
     /** @type {Map<number, {resolve: (value: any) => void, reject: (e: Error) => void}>} */
     this.waiting = new Map();
     /** @type {Worker | null} */
     this.worker = null;
+    this.isWatched = false;
   }
 
   /** Start the worker, or end it and start a fresh one. */
   start() {
     this.worker?.terminate();
-    const message = "the engine was started again; what was under way is gone";
-    for (const { reject } of this.waiting.values()) {
-      reject(new TabgradError({ code: "TAB-RESTART", message }));
-    }
-    this.waiting.clear();
-    this.worker = new Worker(this.url, { type: "module", name: "tabgrad" });
-    this.worker.addEventListener("message", (event) =>
-      this.take(checkEvent(event.data)),
-    );
-    this.worker.addEventListener("error", (event) => {
-      const message =
-        `the engine's worker failed: ${event.message ?? "its script did not load"}; ` +
-        "press Retry or reload the page";
-      this.onEvent({ type: "boot_failed", fault: { code: "TAB-WORKER", message } });
+    const name = `tabgrad ${performance.now()} ${Math.random()}`;
+    const worker = new Worker(this.url, { type: "module", name });
+    this.worker = worker;
+    this.isWatched = false;
+    worker.addEventListener("message", (event) => {
+      this.watch(worker, name);
+      this.take(checkEvent(event.data));
     });
+    worker.addEventListener("error", (event) => {
+      this.end(worker, `failed: ${event.message ?? "its script did not load"}`);
+    });
+  }
+
+  /**
+   * Wait for the end of a worker, which no event tells of: the lock that it holds as long
+   * as it lives is the page's then. Without locks (no secure context) no one notices.
+   *
+   * @param {Worker} worker
+   * @param {string} name of the worker and its lock
+   */
+  watch(worker, name) {
+    if (!this.isWatched) {
+      this.isWatched = true;
+      const isOver = () => this.end(worker, "is gone, perhaps for want of memory");
+      navigator.locks?.request(name, isOver);
+    }
+  }
+
+  /**
+   * Reject what waits for a worker that is of no use any more.
+   *
+   * @param {Worker} worker
+   * @param {string} what happened to it
+   */
+  end(worker, what) {
+    if (worker !== this.worker) {
+      return;
+    }
+    worker.terminate();
+    this.worker = null;
+    const { waiting } = this;
+    this.waiting = new Map();
+    const error = new TabgradError(this.onEnd(`the engine's worker ${what}`));
+    for (const { reject } of waiting.values()) {
+      reject(error);
+    }
   }
 
   /** @param {WorkerMessage} event */

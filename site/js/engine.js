@@ -1,6 +1,6 @@
 // The page's access to the engine: calls wait for it, and what fails is shown.
 
-/** @import { Facts, Method } from "./protocol.js" */
+/** @import { Facts, Fault, Method } from "./protocol.js" */
 /** @import { Store } from "./store.js" */
 
 import { Client, TabgradError } from "./client.js";
@@ -19,17 +19,45 @@ export class Engine {
     /** @type {WeakMap<object, KeptCorpus>} texts that the worker has */
     this.corpora = new WeakMap();
     /** @type {(facts: Facts) => void} */
-    let isReady = () => undefined;
-    /** @type {Promise<Facts>} */
-    this.booted = new Promise((resolve) => {
-      isReady = resolve;
+    this.isReady = () => undefined;
+    this.booted = this.untilReady();
+    this.client = new Client(
+      (event) => {
+        store.take(event);
+        if (event.type === "ready") {
+          this.isReady(event.facts);
+        }
+      },
+      (what) => this.ended(what),
+    );
+  }
+
+  /** @returns {Promise<Facts>} */
+  untilReady() {
+    return new Promise((resolve) => {
+      this.isReady = resolve;
     });
-    this.client = new Client((event) => {
-      store.take(event);
-      if (event.type === "ready") {
-        isReady(event.facts);
-      }
-    });
+  }
+
+  /**
+   * Show that the worker is of no use any more. One that had loaded is replaced.
+   *
+   * @param {string} what
+   * @returns {Fault}
+   */
+  ended(what) {
+    const code = "TAB-WORKER";
+    if (!this.store.facts) {
+      const fault = { code, message: `${what}; press Retry or reload the page` };
+      this.store.failBoot(fault);
+      return fault;
+    }
+    const message = `${what}; the engine starts again by itself, then press Train`;
+    const kept = this.store.model ? "Kept: the losses so far. The model is gone." : "";
+    const error = new TabgradError({ code, message, kept });
+    this.booted = this.untilReady();
+    this.start();
+    return this.shown(error);
   }
 
   /** Start the engine; again after a failure. */

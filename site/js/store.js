@@ -100,9 +100,13 @@ export class Store {
     this.changed("state");
   }
 
+  /** The curves of a run before stay; its model went with the engine. */
   beginBoot() {
     this.boot.files.clear();
     this.bootFault = null;
+    this.facts = null;
+    this.model = null;
+    this.endRun("booting");
     this.changed("boot");
   }
 
@@ -132,9 +136,10 @@ export class Store {
     return ["training", "pausing", "paused", "stopping"].includes(this.state);
   }
 
-  /** @param {Fault} fault */
+  /** @param {Fault} fault in place of one that says the same */
   addFault(fault) {
-    this.faults = [...this.faults.slice(-2), fault];
+    const others = this.faults.filter(({ message }) => message !== fault.message);
+    this.faults = [...others.slice(-2), fault];
     this.changed("faults");
   }
 

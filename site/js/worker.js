@@ -101,8 +101,25 @@ async function ask(engine, method, request) {
   return JSON.parse(await engine.call(method, JSON.stringify(request)));
 }
 
+/**
+ * Hold the lock of this worker's name as long as it lives: that is how the page learns
+ * of its end.
+ *
+ * @returns {Promise<void>} until it is held
+ */
+function holdLock() {
+  return new Promise((resolve) => {
+    const forever = () => {
+      resolve();
+      return new Promise(() => undefined);
+    };
+    navigator.locks ? navigator.locks.request(self.name, forever) : resolve();
+  });
+}
+
 /** @returns {Promise<Engine>} */
 async function boot() {
+  await holdLock();
   post({ type: "stage", name: "fetching" });
   const build = await readBuild();
   const sizes = bootFiles(build).map((file) => [file, build.bytes[file]]);
@@ -212,7 +229,5 @@ async function answer({ id, method, request }) {
 
 self.addEventListener("message", (/** @type {MessageEvent} */ event) => {
   const call = checkCall(event.data);
-  answer(call).catch((error) =>
-    post({ type: "failed", id: call.id, fault: faultOf(error) }),
-  );
+  answer(call).catch(reportError); // Python itself failed: the page starts another
 });

@@ -5,7 +5,7 @@
 
 import { DEFAULT_PRESET, DEFAULTS, PRESETS } from "../presets.js";
 import { mountCorpus } from "./corpus.js";
-import { byId, element, setText } from "./dom.js";
+import { byId, element, keepShown, setText } from "./dom.js";
 import { count, magnitude, size } from "./format.js";
 
 const SETTLE_MS = 150;
@@ -144,7 +144,7 @@ export function mountForm(store, api) {
       drawPlan(isKnown ? PRESETS[preset.value] : null);
     }
     clearTimeout(timer);
-    timer = setTimeout(check, SETTLE_MS);
+    timer = setTimeout(() => check().catch(keepShown), SETTLE_MS);
   }
 
   for (const name of Object.keys(PRESETS)) {
