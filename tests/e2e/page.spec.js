@@ -86,6 +86,7 @@ test("Pause holds, Step takes one, Train goes on, Stop ends", async () => {
   await button(page, "Train").click();
   await expect(page.locator("#goal")).toHaveText("of 1,000,000");
   await expect.poll(() => stepCount(page)).toBeGreaterThan(5);
+  await expect(page.locator("#status-detail")).toHaveText(""); // it prepares no more
 
   const heard = await page.evaluate(async () => {
     const start = performance.now();

@@ -44,7 +44,7 @@ export function mountTransport(store, api, form) {
     setText(byId("status-detail"), detail(store, form.fault()));
   }
 
-  store.subscribe(["state", "run", "boot", "benchmark"], draw);
+  store.subscribe(["state", "run", "steps", "boot", "benchmark"], draw);
   form.onFault(draw);
   mountAnnouncer(store);
 }
