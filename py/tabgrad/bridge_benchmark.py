@@ -9,7 +9,7 @@ from typing import Any
 from tabgrad.backends.base import no_progress
 from tabgrad.bridge_backends import Backends, Opened
 from tabgrad.bridge_kernels import SETTING_KEYS, Settings, parse_settings
-from tabgrad.bridge_requests import RUN_KEYS, RunRequest
+from tabgrad.bridge_requests import BACKENDS, RUN_KEYS, RunRequest, names_of
 from tabgrad.bridge_runs import start_trainer
 from tabgrad.errors import BackendError, BusyError, ConfigError, PlanError
 from tabgrad.train.metrics import StepTimes
@@ -53,16 +53,16 @@ class Benchmark:
         """Return a row for each backend, or why it has none.
 
         Raises:
-            ConfigError: `n_steps` is not a whole number in range, or `kernels` no
-                choice of them.
+            ConfigError: `n_steps` is not a whole number in range, or `backends` or
+                `kernels` no choice of them.
         """
-        n_steps = request.get("n_steps") or DEFAULT_STEPS
+        n_steps = request.get("n_steps", DEFAULT_STEPS)
         if not isinstance(n_steps, int) or not 1 <= n_steps <= MAX_STEPS:
             raise ConfigError(f"n_steps: got {n_steps!r}, wanted 1 to {MAX_STEPS}")
         config = run.config.replace(steps=1 + n_steps, eval_every=0)
         wanted = replace(run, config=config)
         settings = parse_settings(request)
-        names = request.get("backends") or list(self._backends.found)
+        names = names_of(request, "backends", BACKENDS, self._backends.found)
         rows = []
         for name in names:
             if self._is_stopped:

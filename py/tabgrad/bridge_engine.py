@@ -18,6 +18,7 @@ from tabgrad.bridge_requests import (
     Corpora,
     check_keys,
     field_faults,
+    names_of,
     parse_run,
 )
 from tabgrad.bridge_runs import Runs
@@ -69,7 +70,7 @@ class Engine:
     async def call(self, method: str, text: str) -> str:
         """Run one method on a JSON request; return `value` or `error` as JSON."""
         try:
-            answer = {"value": await self._methods()[method](json.loads(text))}
+            answer = {"value": await self._methods()[method](_without_nulls(text))}
             return json.dumps(answer, allow_nan=False)
         except Exception as error:  # noqa: BLE001 - nothing above could show it
             return json.dumps({"error": self._fault(error)})
@@ -187,8 +188,8 @@ class Engine:
         self._runs.refuse_while_active("test")
         self._refuse_during_benchmark()
         deviations = await self._backends.self_test(
-            request.get("backend") or BACKENDS[0],
-            [name for name in request.get("ops") or OPS if name in OPS],
+            str(request.get("backend", BACKENDS[0])),
+            names_of(request, "ops", OPS, OPS),
             every=bool(request.get("all")),
         )
         return [
@@ -225,6 +226,11 @@ class Engine:
         detail = "".join(traceback.format_exception(error))
         message = f"a fault in tabgrad: {error!r}; please report it with the details"
         return {**fault, "code": BUG_CODE, "message": message, "detail": detail}
+
+
+def _without_nulls(text: str) -> Request:
+    """Return a request; a key whose value is null counts as left out."""
+    return {k: v for k, v in json.loads(text).items() if v is not None}
 
 
 def _finite(value: float) -> float | None:

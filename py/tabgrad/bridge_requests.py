@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -45,6 +45,22 @@ def check_keys(request: Mapping[str, Any], known: tuple[str, ...], what: str) ->
             f"{what}: got the unknown key {', '.join(unknown)}; "
             f"known are {', '.join(known)}"
         )
+
+
+def names_of(
+    request: Mapping[str, Any], key: str, known: Iterable[str], default: Iterable[str]
+) -> list[str]:
+    """Return a list of names of a request.
+
+    Raises:
+        ConfigError: it is empty, no list, or has a name that is not known.
+    """
+    names = request.get(key, list(default))
+    if not isinstance(names, list) or not names or any(n not in known for n in names):
+        raise ConfigError(
+            f"{key}: got {names!r}, wanted a list of some of {', '.join(known)}"
+        )
+    return names
 
 
 @dataclass(frozen=True)
@@ -145,11 +161,11 @@ def run_config(request: Mapping[str, Any]) -> RunConfig:
     Raises:
         ConfigError: a preset, name or value is not allowed.
     """
-    config = request.get("config") or {}
+    config = request.get("config", {})
     if not isinstance(config, Mapping):
         raise ConfigError(f"config: got {config!r}, wanted an object of numbers")
-    given = {k: request[k] for k in _OVERRIDES if request.get(k) is not None}
-    base = preset(request.get("preset") or DEFAULT_PRESET)
+    given = {k: request[k] for k in _OVERRIDES if k in request}
+    base = preset(request.get("preset", DEFAULT_PRESET))
     return base.replace(**{**config, **given})
 
 
@@ -161,16 +177,16 @@ def parse_run(request: Mapping[str, Any], corpora: Corpora) -> RunRequest:
         CorpusError: there is no such text, or it is too short.
     """
     config = run_config(request)
-    corpus = corpora.get(request.get("corpus") or DEFAULT_CORPUS)
-    encoded = corpus.encoded(request.get("tokenizer") or DEFAULT_TOKENIZER)
+    corpus = corpora.get(request.get("corpus", DEFAULT_CORPUS))
+    encoded = corpus.encoded(str(request.get("tokenizer", DEFAULT_TOKENIZER)))
     size = encoded.tokenizer.vocab_size
-    asked = (request.get("config") or {}).get("vocab_size", size)
+    asked = request.get("config", {}).get("vocab_size", size)
     if asked != size:
         raise ConfigError(
             f"vocab_size: got {asked}, wanted {size}: the tokenizer decides it; "
             "leave vocab_size out"
         )
-    kind = request.get("plan") or PLANS[0]
+    kind = request.get("plan", PLANS[0])
     if kind not in PLANS:
         raise ConfigError(f"plan: got {kind!r}, wanted {' or '.join(PLANS)}")
     split = split_text(encoded.tokens, config.model.block_size)
@@ -209,8 +225,8 @@ def _field_of(error: TabgradError) -> str:
 
 def _drop(request: dict[str, Any], name: str) -> bool:
     """Take a field out of a request; return whether it was there."""
-    config = dict(request.get("config") or {})
-    was_there = name in config or request.get(name) is not None
+    config = dict(request.get("config", {}))
+    was_there = name in config or name in request
     config.pop(name, None)
     request.pop(name, None)
     request["config"] = config

@@ -70,7 +70,7 @@ class Runs:
         """Train a new model to its end, or until `stop`; return curves and times."""
         self.refuse_while_active("start a run")
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
-        backend = str(request.get("backend") or "auto")
+        backend = str(request.get("backend", "auto"))
         run = await self._prepare(wanted, backend, parse_settings(request))
         run.is_active = True
         host_ms = _host_ms(run)
@@ -220,7 +220,7 @@ class Runs:
         """Return the logits of the token after a text."""
         check_keys(request, ("text", *RUN_KEYS, *SETTING_KEYS, "backend"), "logits")
         run = await self._model(request)
-        ids, _ = self._prompt_ids(run, str(request.get("text") or ""))
+        ids, _ = self._prompt_ids(run, str(request.get("text", "")))
         return [float(x) for x in await run.trainer.logits(ids)]
 
     async def _model(self, request: Mapping[str, Any]) -> Run:
@@ -230,7 +230,7 @@ class Runs:
         if self._run:
             return self._run
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS and k != "seed"}
-        backend = str(request.get("backend") or "auto")
+        backend = str(request.get("backend", "auto"))
         return await self._prepare(wanted, backend, parse_settings(request))
 
     async def _on_backend(self, run: Run, wanted: object) -> tuple[Trainer, bool]:
@@ -302,7 +302,7 @@ def _host_ms(run: Run) -> float:
 
 def _sampling(request: Mapping[str, Any]) -> SamplingConfig:
     keys = ("max_tokens", "temperature", "top_k", "seed")
-    given = {k: request[k] for k in keys if request.get(k) is not None}
+    given = {k: request[k] for k in keys if k in request}
     for name, value in given.items():
         whole = name != "temperature"
         if isinstance(value, bool) or not isinstance(value, int | float):

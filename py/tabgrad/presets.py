@@ -32,12 +32,12 @@ PRESETS: dict[str, RunConfig] = {
 }
 
 
-def preset(name: str) -> RunConfig:
+def preset(name: object) -> RunConfig:
     """Return a preset by name.
 
     Raises:
         ConfigError: there is no such preset.
     """
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise ConfigError(f"preset: got {name!r}, wanted {', '.join(PRESETS)}")
     return PRESETS[name]

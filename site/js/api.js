@@ -139,7 +139,9 @@ export class Api {
    *
    * @param {SampleRequest} [request]
    */
-  async sample({ prompt = "", ...rest } = {}) {
+  async sample(request = {}) {
+    this.#engine.check(request);
+    const { prompt = "", ...rest } = request;
     const store = this.#store;
     if (store.sample.isRunning) {
       const message = "cannot sample: a sample is being written; cancel it first";
@@ -147,8 +149,8 @@ export class Api {
     }
     store.beginSample(prompt);
     try {
-      const request = await this.#engine.withCorpusId(rest);
-      const result = await this.#engine.call("sample", { prompt, ...request });
+      const wanted = await this.#engine.withCorpusId(rest);
+      const result = await this.#engine.call("sample", { prompt, ...wanted });
       store.sample.text = result.text;
       return result;
     } finally {
@@ -187,7 +189,7 @@ export class Api {
       const message = "a benchmark is under way; cancel it or wait for its end";
       throw this.#engine.busy(message);
     }
-    if (store.isBusy()) {
+    if (store.isBusy() || store.isQueued) {
       throw this.#engine.busy("cannot measure: a run is under way; stop it first");
     }
     store.beginBenchmark();

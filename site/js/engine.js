@@ -4,6 +4,7 @@
 /** @import { Store } from "./store.js" */
 
 import { Client, TabgradError } from "./client.js";
+import { requestFault } from "./request.js";
 
 /**
  * @typedef {string | {text: string, name?: string}} CorpusRequest
@@ -75,12 +76,26 @@ export class Engine {
    * @returns {Promise<any>}
    * @throws {TabgradError}
    */
-  async call(method, request) {
+  async call(method, request = {}) {
+    this.check(request);
     await this.booted;
     try {
       return await this.client.call(method, request);
     } catch (error) {
       throw this.shown(error);
+    }
+  }
+
+  /**
+   * Refuse what is no request, in words that the page shows, too.
+   *
+   * @param {unknown} request
+   * @throws {TabgradError}
+   */
+  check(request) {
+    const fault = requestFault(request);
+    if (fault) {
+      throw this.shown(new TabgradError(fault));
     }
   }
 
@@ -117,12 +132,13 @@ export class Engine {
   /**
    * Return a request whose corpus is an id, so that a text crosses to the worker once.
    *
-   * @template {{corpus?: CorpusRequest}} T
+   * @template {{corpus?: CorpusRequest | null}} T
    * @param {T} request
    */
   async withCorpusId(request) {
+    this.check(request);
     const { corpus = BUILTIN_CORPUS, ...rest } = request;
-    if (typeof corpus === "string") {
+    if (typeof corpus === "string" || corpus === null) {
       return { ...rest, corpus };
     }
     return { ...rest, corpus: (await this.kept(corpus)).corpus_id };
@@ -138,7 +154,7 @@ export class Engine {
     if (known) {
       return known;
     }
-    const added = await this.call("add_corpus", { text: String(text), name });
+    const added = await this.call("add_corpus", { text, name: String(name) });
     this.corpora.set(corpus, added);
     return added;
   }

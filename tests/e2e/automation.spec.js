@@ -1,4 +1,5 @@
 // window.tabgrad: the shapes of docs/automation.md, and errors in words.
+import { inspect } from "node:util";
 import { expect, test } from "@playwright/test";
 import { openReadyTab, reaches, rejection } from "./tab.js";
 
@@ -180,7 +181,7 @@ test("selftest holds a backend to the references", async () => {
   expect(rows.every((/** @type {any} */ row) => row.passes)).toBe(true);
 });
 
-/** @type {[object, string, string][]} */
+/** @type {[any, string, string][]} */
 const REFUSED = [
   [{ preset: "Gigantic" }, "TAB-CONFIG", "wanted Nano, Tiny"],
   [{ config: { n_embd: 100, n_head: 12 } }, "TAB-CONFIG", "try n_embd 96 or 108"],
@@ -188,10 +189,22 @@ const REFUSED = [
   [{ backend: "cuda" }, "TAB-BACKEND", "wanted auto, webgpu, wasm, numpy"],
   [{ corpus: { text: "hello" } }, "TAB-CORPUS", "the corpus has 5 tokens"],
   [{ corpus: "moby" }, "TAB-CORPUS", "wanted tinyshakespeare"],
+  [null, "TAB-CONFIG", "request: got null, wanted an object"],
+  [5, "TAB-CONFIG", "request: got 5, wanted an object"],
+  [{ steps: Number.NaN }, "TAB-CONFIG", "steps: got NaN, wanted a finite number"],
+  [{ config: { lr: Infinity } }, "TAB-CONFIG", "lr: got Infinity"],
+  [{ seed: 1n }, "TAB-CONFIG", "seed: got a bigint"],
+  [{ corpus: 5 }, "TAB-CORPUS", "corpus: got 5, wanted tinyshakespeare"],
+  [{ corpus: { text: 5 } }, "TAB-CORPUS", 'corpus: got {"text":5}'],
+  [
+    { backend: "numpy", config: { batch_size: 4096, block_size: 8192 } },
+    "TAB-BACKEND",
+    "numpy cannot allocate",
+  ],
 ];
 
 for (const [request, code, words] of REFUSED) {
-  test(`train ${JSON.stringify(request)} is refused in the page's words`, async () => {
+  test(`train ${inspect(request)} is refused in the page's words`, async () => {
     const fault = await rejection(page, "train", request);
     expect(fault.code).toBe(code);
     expect(fault.message).toContain(words);

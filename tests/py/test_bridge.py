@@ -137,6 +137,12 @@ def test_train_answers_with_one_loss_a_step_and_its_events_say_the_same(bridge):
         ({"backend": "webgpu"}, "TAB-BACKEND", "offers no GPU adapter"),
         ({"corpus": "moby"}, "TAB-CORPUS", "wanted tinyshakespeare"),
         ({"tokenizer": "word"}, "TAB-CORPUS", "wanted byte or char"),
+        ({"preset": []}, "TAB-CONFIG", "preset: got []"),
+        ({"config": []}, "TAB-CONFIG", "config: got []"),
+        ({"backend": {}}, "TAB-BACKEND", "got '{}'"),
+        ({"corpus": ""}, "TAB-CORPUS", "corpus: got ''"),
+        ({"tokenizer": {}}, "TAB-CORPUS", "wanted byte or char"),
+        ({"plan": {}}, "TAB-CONFIG", "plan: got {}"),
     ],
 )
 def test_a_wrong_request_is_refused_in_words(bridge, request_, code, words):
@@ -145,6 +151,35 @@ def test_a_wrong_request_is_refused_in_words(bridge, request_, code, words):
 
     fault = in_tab(bridge, story)
     assert fault["code"] == code
+    assert words in fault["message"]
+
+
+def test_a_key_that_is_null_counts_as_left_out(bridge):
+    async def story(tab):
+        wanted = {"preset": "Nano", "backend": "numpy", "steps": 2, "seed": None}
+        return await tab.value("train", **wanted, config=None, corpus=None)
+
+    assert len(in_tab(bridge, story)["losses"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "words"),
+    [
+        ("benchmark", {"n_steps": 0}, "n_steps: got 0"),
+        ("benchmark", {"backends": "numpy"}, "backends: got 'numpy', wanted a list"),
+        ("benchmark", {"backends": ["cuda"]}, "some of auto, webgpu, wasm, numpy"),
+        ("benchmark", {"backends": [{}]}, "backends: got [{}]"),
+        ("self_test", {"ops": 5}, "ops: got 5, wanted a list"),
+        ("self_test", {"ops": ["nope"]}, "ops: got ['nope'], wanted a list"),
+        ("self_test", {"ops": []}, "ops: got []"),
+    ],
+)
+def test_lists_of_names_are_checked(bridge, method, request_, words):
+    async def story(tab):
+        return await tab.fault(method, **request_)
+
+    fault = in_tab(bridge, story)
+    assert fault["code"] == "TAB-CONFIG"
     assert words in fault["message"]
 
 

@@ -34,7 +34,7 @@ class NumpyBackend:
         self.free()
         try:
             memory = {n: np.zeros(b, np.uint8) for n, b in plan.storages.items()}
-        except MemoryError as error:
+        except (MemoryError, ValueError) as error:  # numpy's words for "too large"
             raise BackendError(
                 f"numpy cannot allocate the {plan.n_bytes:,} bytes of this plan; "
                 "choose a smaller preset or batch_size"
