@@ -8,19 +8,21 @@ from tools import bench as timing
 from tools import bundle, gpu_host, testrun
 from tools import check as checks
 from tools import serve as server
-from tools.paths import BUILD, DIST, RESULTS, ROOT, cache_dir
+from tools.paths import BUILD, CACHED, DIST, RESULTS, ROOT, cache_dir
 from tools.shell import BuildError, say
 
 PORT = 8000
 DEFAULT_STEPS = 100
+BACKENDS = ("webgpu", "wasm", "numpy")
 
 Command = Callable[[argparse.Namespace], int]
 
 
 def serve(given: argparse.Namespace) -> int:
     """Build dist/ and serve it on 127.0.0.1 until Ctrl-C."""
-    bundle.build_dist()
-    server.serve(DIST, given.port)
+    with server.make_server(DIST, given.port) as listening:  # a port in use fails first
+        bundle.build_dist()
+        server.serve(listening)
     return 0
 
 
@@ -50,8 +52,13 @@ def bench(given: argparse.Namespace) -> int:
 def clean(given: argparse.Namespace) -> int:
     """Delete what was built here; with --cache what clones share, too."""
     folders = [BUILD, DIST, RESULTS, ROOT / "node_modules"]
-    for folder in [*folders, *([cache_dir()] if given.cache else [])]:
-        if folder.exists():
+    if given.cache:  # not the folder itself: the user named it, and may keep more there
+        folders += [cache_dir() / name for name in CACHED]
+    for folder in folders:
+        if folder.is_symlink():
+            say(f"deleting the link {folder}")
+            folder.unlink()
+        elif folder.exists():
             say(f"deleting {folder}")
             shutil.rmtree(folder)
     return 0
@@ -80,10 +87,17 @@ def parser() -> argparse.ArgumentParser:
         "--staged", action="store_true", help="only what the staged files concern"
     )
     timed = add(bench)
-    timed.add_argument("--preset", default="Small")
-    timed.add_argument("--steps", type=int, default=DEFAULT_STEPS)
+    timed.add_argument("--preset", default="Small", help="default: Small")
     timed.add_argument(
-        "--backends", nargs="+", default=["webgpu", "wasm", "numpy"], metavar="NAME"
+        "--steps", type=int, default=DEFAULT_STEPS, help=f"default: {DEFAULT_STEPS}"
+    )
+    timed.add_argument(
+        "--backends",
+        nargs="+",
+        default=BACKENDS,
+        choices=BACKENDS,
+        metavar="NAME",
+        help=f"some of {' '.join(BACKENDS)}; default: all",
     )
     timed.add_argument(
         "--gpu-host",
@@ -107,6 +121,9 @@ def main(words: list[str] | None = None) -> int:
     try:
         return command(given)
     except BuildError as error:
+        say(f"failed: {error}")
+        return 1
+    except OSError as error:  # a full disk, a folder that is not ours
         say(f"failed: {error}")
         return 1
     except KeyboardInterrupt:

@@ -81,7 +81,7 @@ def make_server(
     """Return a server of a folder that listens already; port 0 takes a free one.
 
     Raises:
-        BuildError: the port is taken.
+        BuildError: the port is taken, or there is no such port.
     """
     handler = functools.partial(
         PageHandler,
@@ -91,21 +91,20 @@ def make_server(
     )
     try:
         return PageServer((HOST, port), handler)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise BuildError(
             f"cannot listen on {HOST}:{port}: {error}; choose another with --port"
         ) from error
 
 
-def serve(folder: Path, port: int, *, is_isolated: bool = True) -> None:
+def serve(server: ThreadingHTTPServer) -> None:
     """Serve until interrupted."""
-    with make_server(folder, port, is_isolated=is_isolated) as server:
-        say(f"serving {folder.name}/ on http://{HOST}:{server.server_port}/")
-        say("stop with Ctrl-C")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            say("stopped")
+    say(f"serving {DIST.name}/ on http://{HOST}:{server.server_port}/")
+    say("stop with Ctrl-C")
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        say("stopped")
 
 
 def main() -> None:
