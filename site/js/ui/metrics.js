@@ -65,8 +65,5 @@ function drawBadge(store) {
   setText(byId("adapter"), adapter);
   byId("software").hidden = !facts?.found[name]?.software;
   setText(byId("backend-why"), why ? `Why: ${why}` : "");
-  setText(
-    byId("isolation"),
-    facts ? texts.isolation(facts.isolated, facts.threads) : "",
-  );
+  setText(byId("isolation"), facts ? texts.isolation(facts) : "");
 }

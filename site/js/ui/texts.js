@@ -71,15 +71,14 @@ export const DETAIL = {
   error: "The run ended with an error, shown above.",
 };
 
-/**
- * @param {boolean} isIsolated
- * @param {number} threads
- */
-export function isolation(isIsolated, threads) {
-  return isIsolated
-    ? `The page is cross-origin isolated: the CPU engine has ${threads} threads.`
+/** @param {{isolated: boolean, threads: number, found: Record<string, object>}} facts */
+export function isolation({ isolated, threads, found }) {
+  const count = threads === 1 ? "one thread" : `${threads} threads`;
+  const engine = found.wasm ? `: the CPU engine has ${count}` : "";
+  return isolated
+    ? `The page is cross-origin isolated${engine}.`
     : "The page is not cross-origin isolated (the server sends no COOP and COEP " +
-        "headers): the CPU engine has one thread.";
+        `headers)${engine}.`;
 }
 
 /** @param {string} file */
