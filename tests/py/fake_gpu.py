@@ -104,6 +104,7 @@ class FakePlayer:
         self.programs: dict[str, list[int]] = {}
         self.runs: list[tuple[Any, ...]] = []
         self.run_error: Exception | None = None
+        self.why_lost = ""
         self.unloaded = 0
 
     def load(
@@ -118,6 +119,9 @@ class FakePlayer:
         self.programs = dict(zip(names, words, strict=True))
         self.sizes = (len(buffers), len(pipelines), len(groups))
         return "handle"
+
+    def whyLost(self) -> Any:  # noqa: N802 - JavaScript's name
+        return Promise(self.why_lost or self.failure)
 
     def unload(self, handle: object) -> None:
         assert handle == "handle"

@@ -132,6 +132,13 @@ def test_lost_device_refuses_a_plan_in_words(plan: Plan) -> None:
     prepare_fails(host, plan, r"WebGPU: the GPU device was lost \(unknown\): gone")
 
 
+def test_what_a_lost_device_refuses_is_told_as_its_loss(plan: Plan) -> None:
+    host = FakeHost()
+    host.device.pipeline_error = FakeJsError("a valid Instance no longer exists")
+    host.player.why_lost = "the GPU device was lost (unknown): gone"
+    prepare_fails(host, plan, r"WebGPU: the GPU device was lost \(unknown\): gone")
+
+
 def test_dispatch_over_the_device_limit_is_refused_with_the_kernel(plan: Plan) -> None:
     host = FakeHost(maxComputeWorkgroupsPerDimension=4)
     prepare_fails(host, plan, r"kernel embed_fwd: got a dispatch of 64 x 1 workgroups")

@@ -87,8 +87,18 @@ class WebgpuBackend:
         """Compile the kernels and allocate the storages, as zeros.
 
         Raises:
-            BackendError: a storage does not fit, or a kernel does not compile.
+            BackendError: a storage does not fit, a kernel does not compile, or the
+                device is lost.
         """
+        try:
+            await self._prepare(plan, progress)
+        except BackendError as error:
+            lost = str(await self._host.player.whyLost())
+            if not lost:
+                raise
+            raise BackendError(f"WebGPU: {lost}") from error
+
+    async def _prepare(self, plan: Plan, progress: Progress) -> None:
         self.free()
         self._check_alive()
         pick = await self.chooser.choose(plan, progress)

@@ -123,6 +123,18 @@ export class WebgpuPlayer {
   }
 
   /**
+   * Why the device is lost, or "". What is refused because of it is told first, so that
+   * this waits a moment.
+   *
+   * @returns {Promise<string>}
+   */
+  async whyLost() {
+    const wait = new Promise((resolve) => setTimeout(resolve, LOST_REASON_MS));
+    await Promise.race([this.#device.lost, wait]);
+    return this.failure;
+  }
+
+  /**
    * Take a prepared plan.
    *
    * @param {GPUBuffer[]} buffers
@@ -406,9 +418,7 @@ export class WebgpuPlayer {
       throw this.#fail(await this.#diagnose(job, error));
     }
     if (ready.status === "rejected") {
-      // a device that is lost rejects this first and says why a moment later
-      const wait = new Promise((resolve) => setTimeout(resolve, LOST_REASON_MS));
-      await Promise.race([this.#device.lost, wait]);
+      await this.whyLost();
       throw this.#fail(`results could not be read: ${words(ready.reason)}`);
     }
     if (!staging) {
