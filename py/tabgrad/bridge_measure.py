@@ -79,11 +79,13 @@ class Measure:
             return await self._matmul(str(request["op"]), int(request["size"]))
         if what == "ops":
             return await self._ops(request)
+        if what == "rows":
+            return await self._rows(request)
         if what == "peer":
             return await self._peer(request)
         if what in ("cpu_matmul", "cpu_ops"):
             return await self._cpu(request)
-        known = "peaks, matmul, ops, peer, cpu_matmul or cpu_ops"
+        known = "peaks, matmul, ops, rows, peer, cpu_matmul or cpu_ops"
         raise ConfigError(f"measure: got {what!r}, wanted {known}")
 
     async def _matmul(self, op: str, size: int) -> dict[str, Any]:
@@ -91,6 +93,17 @@ class Measure:
         call = square_call(op, size)
         rows = fitting_variants(op, call.consts, *device)
         return {"flops": call.flops, "rows": await compare_rows(bench, call, rows)}
+
+    async def _rows(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return, for each op of a step, the rows but the base that do some call."""
+        _, device = await self._gpu.bench()
+        wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
+        rows: dict[str, list[str]] = {}
+        for call in parse_run(wanted, self._corpora).plan().programs["train"]:
+            names = rows.setdefault(call.op.name, [])
+            fitting = fitting_variants(call.op.name, call.consts, *device)
+            names += [row.name for row in fitting[1:] if row.name not in names]
+        return {"rows": rows}
 
     async def _ops(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the calls of a training step, and the device's time of a whole one."""

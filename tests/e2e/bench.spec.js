@@ -6,7 +6,7 @@ import { noteWebgpuRun } from "./webgpu_ran.js";
 const FIRST_LOSS = 4.145684;
 const MAX_GROWTH_BYTES = 2e6; // of a page of some 100 MB
 const SMALL =
-  "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu&growth_steps=200";
+  "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu&growth_steps=200&ops=gelu_fwd,residual_bwd,embed_fwd";
 
 test("bench.html?auto posts all that it measured and draws no text", async ({
   page,
@@ -51,6 +51,12 @@ test("bench.html?auto posts all that it measured and draws no text", async ({
   expect(numpy.drift).toBe(0);
   expect(webgpu.drift).toBeLessThanOrEqual(1e-4);
   expect(webgpu.losses).toHaveLength(50);
+  const forced = Object.entries(report.variants);
+  expect(forced.map(([name]) => name)).toContain("embed_fwd quads");
+  for (const [name, row] of forced) {
+    expect(row.error, name).toBeUndefined();
+    expect(row.drift, name).toBeLessThanOrEqual(1e-4);
+  }
   const { steps, before_bytes, after_bytes } = report.growth.Nano;
   expect(steps).toBe(200);
   expect(before_bytes).toBeGreaterThan(1e6);

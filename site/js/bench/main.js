@@ -1,5 +1,6 @@
-// The bench page. With `?auto=kernels|ops|train|backends|growth|all` it runs by itself, draws no
-// text (a host without fonts cannot) and POSTs its JSON to /result; else a person runs it.
+// The bench page. With `?auto=` and names of sections (see measure.js), or `all`, it runs by
+// itself, draws no text (a host without fonts cannot) and POSTs its JSON to /result; else a
+// person runs it.
 
 /** @import { Report } from "./measure.js" */
 

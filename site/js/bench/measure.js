@@ -9,6 +9,7 @@ export const SECTIONS = /** @type {const} */ ([
   "ops",
   "train",
   "backends",
+  "variants",
   "growth",
   "cpu",
 ]);
@@ -32,7 +33,7 @@ const SOFTWARE_SHRINK = 256; // times less work in the probes of a software adap
  * @typedef {{
  *   sections: Section[], presets: string[], sizes: number[], forms: string[],
  *   steps: number, growthSteps: number, kernels: "auto" | "base", backends: string[],
- *   seconds: number, cpu: {presets: string[], sizes: number[], threads?: number}
+ *   ops: string[] | null, seconds: number, cpu: {presets: string[], sizes: number[], threads?: number}
  * }} Wanted  after `seconds` no part is begun
  * @typedef {Record<string, any>} Report
  */
@@ -60,6 +61,7 @@ export function wantedOf(query) {
     growthSteps: Number(query.get("growth_steps") ?? GROWTH_STEPS),
     kernels: query.get("kernels") === "base" ? "base" : "auto",
     backends: list("backends", ["wasm", "webgpu"]),
+    ops: query.get("ops")?.split(",") ?? null,
     cpu: {
       presets: list("presets", CPU_DEFAULTS.presets),
       sizes: list("sizes", CPU_DEFAULTS.sizes.map(String)).map(Number),
@@ -169,6 +171,20 @@ const RUN = {
       await part(`backends/${preset}`, () => compared(api, preset, backends, kernels));
     }
   },
+  async variants(api, { presets: [preset], ops }, part) {
+    const wanted = { preset, steps: DRIFT_STEPS, eval_every: 0 };
+    const { losses } = await api.train({ ...wanted, backend: "wasm" });
+    const { rows } = await api.measure({ what: "rows", preset });
+    for (const [op, names] of Object.entries(rows)) {
+      for (const name of ops && !ops.includes(op) ? [] : names) {
+        await part(`variants/${op} ${name}`, async () => {
+          const kernels = { [op]: name };
+          const run = await api.train({ ...wanted, backend: "webgpu", kernels });
+          return { drift: drift(run.losses, losses), ms: run.ms_per_step.median };
+        });
+      }
+    }
+  },
   async growth(api, { presets: [preset], growthSteps, kernels }, part) {
     await part(`growth/${preset}`, () => grown(api, preset, growthSteps, kernels));
   },
@@ -216,6 +232,15 @@ async function grown(api, preset, steps, kernels) {
 }
 
 /**
+ * @param {number[]} losses
+ * @param {number[]} wanted
+ * @returns {number} the largest relative difference
+ */
+function drift(losses, wanted) {
+  return Math.max(...losses.map((loss, i) => Math.abs(loss / wanted[i] - 1)));
+}
+
+/**
  * @param {Api} api
  * @param {string} preset
  * @param {string[]} backends the first is what the others are held to
@@ -232,10 +257,7 @@ async function compared(api, preset, backends, kernels) {
   const base = rows[backends[0]];
   for (const backend of backends) {
     const { losses, ms_per_step } = rows[backend];
-    const errors = losses.map((/** @type {number} */ loss, /** @type {number} */ i) =>
-      Math.abs(loss / base.losses[i] - 1),
-    );
-    rows[backend].drift = Math.max(...errors);
+    rows[backend].drift = drift(losses, base.losses);
     rows[backend].speed_up = base.ms_per_step.median / ms_per_step.median;
   }
   return rows;

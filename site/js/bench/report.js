@@ -17,6 +17,7 @@ export function tablesOf(report) {
     trainTable,
     opTables,
     backendTables,
+    variantTable,
     growthTable,
     cpuTables,
   ];
@@ -151,6 +152,22 @@ function backendTables({ backends = {} }) {
     ]);
     return { title, head, rows: cells };
   });
+}
+
+/** @param {Report} report @returns {Table[]} */
+function variantTable({ variants = {} }) {
+  const head = [
+    "Kernel, base rows elsewhere",
+    "Loss drift from WASM, 50 steps",
+    "ms / step",
+  ];
+  const rows = Object.entries(variants).map(([name, row]) =>
+    row.error
+      ? [name, row.error, ""]
+      : [name, row.drift.toExponential(1), three(row.ms)],
+  );
+  const title = "Each kernel forced in turn";
+  return rows.length ? [{ title, head, rows }] : [];
 }
 
 /** @param {Report} report @returns {Table[]} */
