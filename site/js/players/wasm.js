@@ -189,8 +189,6 @@ function noteNothing() {
 async function startEngine({ build, bits, threads }, memory, wanted) {
   const { engineUrl, arenaBytes, threadBytes, limitMs } = wanted;
   const folder = new URL(engineUrl, self.location.href);
-  /** @type {{default: Factory}} */
-  const glue = await import(new URL(`${build}.mjs`, folder).href);
   /** @type {EmscriptenModule & Record<string, unknown>} the factory adds to it */
   const settings = { wasmMemory: memory, poolSize: threads - 1 };
   settings.print = noteNothing;
@@ -198,6 +196,8 @@ async function startEngine({ build, bits, threads }, memory, wanted) {
   const stop = () => settings.PThread?.terminateAllThreads();
   const what = "Starting the CPU engine";
   try {
+    /** @type {{default: Factory}} */
+    const glue = await import(new URL(`${build}.mjs`, folder).href);
     const module = await inTime(glue.default(settings), what, limitMs);
     const exports = wrapExports(module, bits);
     const arena = exports.tg_open(arenaBytes, threadBytes, threads);
@@ -211,8 +211,17 @@ async function startEngine({ build, bits, threads }, memory, wanted) {
     return { exports, arena, stop };
   } catch (error) {
     stop();
-    throw error;
+    throw error instanceof WasmError ? error : notStarted(error);
   }
+}
+
+/** @param {unknown} error most often of a file that could not be fetched */
+function notStarted(error) {
+  const why = error instanceof Error ? error.message : String(error);
+  return new WasmError(
+    `The CPU engine did not start (${why}). Check the connection and reload the page, ` +
+      "or choose another backend.",
+  );
 }
 
 /**
