@@ -307,6 +307,18 @@ test("the number of threads is chosen in the page, and changes no loss", async (
   expect(losses[0]).toBe(losses[1]);
 });
 
+test("what the browser does not let copy is told", async () => {
+  await page.evaluate(() => {
+    const refuse = () =>
+      Promise.reject(new DOMException("no focus", "NotAllowedError"));
+    navigator.clipboard.writeText = refuse;
+  });
+  await button(page, "Copy as JSON").click();
+  await expect(page.locator("#benchmark-note")).toHaveText(
+    "Not copied: the browser refused: no focus",
+  );
+});
+
 test("the page answers at once while the engine computes", async () => {
   await page.getByLabel("Preset").selectOption("Small");
   await page.getByLabel("Backend", { exact: true }).selectOption("numpy");

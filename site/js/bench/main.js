@@ -6,6 +6,7 @@
 
 import { Api } from "../api.js";
 import { Store } from "../store.js";
+import { copy } from "../ui/clipboard.js";
 import { element } from "../ui/dom.js";
 import { measureAll, wantedOf } from "./measure.js";
 import { headline, markdownOf, tablesOf } from "./report.js";
@@ -58,13 +59,12 @@ function showPage() {
     }
     run.toggleAttribute("disabled", false);
   });
-  /** @param {() => string} text */
-  const copy = async (text) => {
-    await navigator.clipboard.writeText(text());
-    note.textContent = "Copied.";
+  /** @param {string} text */
+  const tell = async (text) => {
+    note.textContent = await copy(text);
   };
-  asJson.addEventListener("click", () => copy(() => JSON.stringify(measured, null, 1)));
-  asMarkdown.addEventListener("click", () => copy(() => markdownOf(measured)));
+  asJson.addEventListener("click", () => tell(JSON.stringify(measured, null, 1)));
+  asMarkdown.addEventListener("click", () => tell(markdownOf(measured)));
   api.start();
 }
 

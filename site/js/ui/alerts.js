@@ -3,6 +3,7 @@
 /** @import { Fault } from "../protocol.js" */
 /** @import { Store } from "../store.js" */
 
+import { copy } from "./clipboard.js";
 import { byId, element } from "./dom.js";
 
 /** @param {string} text */
@@ -17,14 +18,14 @@ function sentence(text) {
 function alertOf(fault, store) {
   const dismiss = element("button", { type: "button", class: "quiet" }, ["Dismiss"]);
   dismiss.addEventListener("click", () => store.dismiss(fault));
-  const copy = element("button", { type: "button", class: "quiet" }, ["Copy details"]);
-  copy.addEventListener("click", () => copyDetails(fault, store, copy));
+  const tell = element("button", { type: "button", class: "quiet" }, ["Copy details"]);
+  tell.addEventListener("click", () => copyDetails(fault, store, tell));
   return element("div", { class: "alert", "data-code": fault.code }, [
     element("p", { class: "alert-message" }, [sentence(fault.message)]),
     ...(fault.kept ? [element("p", {}, [fault.kept])] : []),
     element("p", { class: "alert-actions" }, [
       element("code", {}, [fault.code]),
-      copy,
+      tell,
       dismiss,
     ]),
   ]);
@@ -40,8 +41,7 @@ async function copyDetails(fault, store, button) {
   const { facts, model } = store;
   const details = { code, message, kept, detail, facts, model };
   const browser = navigator.userAgent;
-  await navigator.clipboard.writeText(JSON.stringify({ ...details, browser }, null, 1));
-  button.textContent = "Copied";
+  button.textContent = await copy(JSON.stringify({ ...details, browser }, null, 1));
 }
 
 /** @param {Store} store */

@@ -4,6 +4,7 @@
 /** @import { BenchmarkRow } from "../protocol.js" */
 /** @import { Store } from "../store.js" */
 
+import { copy } from "./clipboard.js";
 import { allow, byId, element, onPress, setText } from "./dom.js";
 import { magnitude, NONE, three } from "./format.js";
 import * as texts from "./texts.js";
@@ -16,7 +17,7 @@ import * as texts from "./texts.js";
 export function mountBenchmark(store, api, form) {
   const button = byId("benchmark");
   const cancel = byId("benchmark-cancel");
-  const copy = byId("benchmark-copy");
+  const asJson = byId("benchmark-copy");
   let measured = {};
   let wasHidden = false;
 
@@ -52,11 +53,9 @@ export function mountBenchmark(store, api, form) {
     setText(byId("benchmark-note"), said.join(" ").trim());
   });
   onPress(cancel, () => api.stop());
-  onPress(copy, () =>
-    navigator.clipboard
-      .writeText(JSON.stringify(measured, null, 1))
-      .then(() => setText(byId("benchmark-note"), "Copied as JSON.")),
-  );
+  onPress(asJson, async () => {
+    setText(byId("benchmark-note"), await copy(JSON.stringify(measured, null, 1)));
+  });
 
   store.subscribe(["benchmark", "state", "boot"], () => {
     const { benchmark } = store;
@@ -65,7 +64,7 @@ export function mountBenchmark(store, api, form) {
     allow(button, whyNot(store));
     allow(cancel, benchmark.isRunning ? null : texts.WHY_NOT.noBenchmark);
     const isDone = !benchmark.isRunning && benchmark.rows.length > 0;
-    allow(copy, isDone ? null : texts.WHY_NOT.noBenchmark);
+    allow(asJson, isDone ? null : texts.WHY_NOT.noBenchmark);
   });
 }
 

@@ -4,6 +4,7 @@
 /** @import { KernelReport, TunedCall } from "../protocol.js" */
 /** @import { Store } from "../store.js" */
 
+import { copy } from "./clipboard.js";
 import { byId, element, onPress, setText } from "./dom.js";
 import { NONE, three } from "./format.js";
 import * as texts from "./texts.js";
@@ -39,8 +40,7 @@ export function mountKernels(store, api) {
   });
   onPress(byId("kernels-copy"), async () => {
     report = await api.kernels();
-    await navigator.clipboard.writeText(JSON.stringify(report, null, 1));
-    setText(byId("kernels-note"), texts.COPIED);
+    setText(byId("kernels-note"), await copy(JSON.stringify(report, null, 1)));
   });
   onPress(skip, () => api.skipTuning());
   store.subscribe(["state"], () => {

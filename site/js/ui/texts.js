@@ -104,7 +104,11 @@ export const NOT_UTF8 =
 /** @param {string} size */
 export const tooLarge = (size) => `the file has ${size}; the most is 100 MB`;
 
-export const COPIED = "Copied as JSON.";
+export const COPIED = "Copied.";
+export const NO_CLIPBOARD =
+  "Not copied: the browser lends its clipboard only to pages over https or on localhost.";
+/** @param {string} reason */
+export const notCopied = (reason) => `Not copied: the browser refused: ${reason}`;
 export const TUNES_ANEW = "Forgotten; the next run on WebGPU tunes anew.";
 
 /**
