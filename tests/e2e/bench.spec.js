@@ -11,6 +11,7 @@ const SMALL =
 test("bench.html?auto posts all that it measured and draws no text", async ({
   page,
 }) => {
+  test.setTimeout(400_000);
   /** @type {(report: any) => void} */
   let take = () => undefined;
   const posted = new Promise((resolve) => {
