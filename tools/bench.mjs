@@ -1,11 +1,12 @@
 // Trains one preset on each backend in one Chromium and prints a table.
-// Run by `build.py bench`: bench.mjs PRESET STEPS BACKEND...
+// Run by `build.py bench`: bench.mjs PRESET STEPS THREADS ROW BACKEND...
+// ROW is JSON of a row measured elsewhere, to stand last in the table, or nothing.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { chromium } from "@playwright/test";
 import config from "../playwright.config.js";
 import { serve } from "../tests/e2e/servers.js";
 
-const [preset, steps, ...backends] = process.argv.slice(2);
+const [preset, steps, threads, beside, ...backends] = process.argv.slice(2);
 const COLUMNS = ["backend", "adapter", "ms/step", "min", "p90", "first ms", "tokens/s"];
 
 /** @param {Record<string, any>} got what `tabgrad.train` gave */
@@ -31,7 +32,7 @@ try {
         await tabgrad.ready;
         return tabgrad.train(wanted);
       },
-      { preset, backend, steps: Number(steps), seed: 1 },
+      { preset, backend, steps: Number(steps), threads: Number(threads), seed: 1 },
     );
     results.push(got);
     rows.push(row(got));
@@ -39,6 +40,10 @@ try {
 } finally {
   await browser.close();
   server.stop();
+}
+if (beside) {
+  results.push(JSON.parse(beside));
+  rows.push(row(results.at(-1)));
 }
 const widths = COLUMNS.map((_, i) => Math.max(...rows.map((cells) => cells[i].length)));
 for (const cells of rows) {

@@ -46,7 +46,7 @@ def bench(given: argparse.Namespace) -> int:
     """Time training in Chromium; with --gpu-host the whole bench on this card."""
     if given.gpu_host is not None:
         return gpu_host.run_gpu_host(given.gpu_host, given.seconds)
-    return timing.run_bench(given.preset, given.steps, given.backends)
+    return timing.run_bench(given.preset, given.steps, given.backends, given.threads)
 
 
 def clean(given: argparse.Namespace) -> int:
@@ -95,10 +95,12 @@ def parser() -> argparse.ArgumentParser:
         "--backends",
         nargs="+",
         default=BACKENDS,
-        choices=BACKENDS,
+        choices=(*BACKENDS, timing.TORCH),
         metavar="NAME",
-        help=f"some of {' '.join(BACKENDS)}; default: all",
+        help=f"some of {' '.join(BACKENDS)}, which is the default, and {timing.TORCH}: "
+        "PyTorch on the CPU, outside of the browser",
     )
+    timed.add_argument("--threads", type=int, help="of wasm and torch; default: all")
     timed.add_argument(
         "--gpu-host",
         nargs="?",
