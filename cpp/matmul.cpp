@@ -161,9 +161,8 @@ void sum_columns(const Product& p, const float* panels, std::size_t n, std::size
 }
 
 // One block of y: rows from m, columns from n.
-void do_block(const Product& p, std::size_t m, std::size_t n, Packed& packed) {
-  const std::size_t rows = std::min(MATMUL_ROWS, p.M - m);
-  const std::size_t columns = std::min(MATMUL_COLUMNS, p.N - n);
+void do_block(const Product& p, std::size_t m, std::size_t rows, std::size_t n, std::size_t columns,
+              Packed& packed) {
   for (std::size_t k0 = 0; k0 < p.K; k0 += MATMUL_LONG_DEPTH) {
     const std::size_t long_depth = std::min(MATMUL_LONG_DEPTH, p.K - k0);
     const float* w = packed.w(p, n, columns, k0, long_depth);
@@ -192,19 +191,31 @@ void touch(const float* block, std::size_t stride, std::size_t rows, std::size_t
   asm volatile("" : : "r"(sum));
 }
 
+// Rows of a block: fewer where y has few blocks, so that each thread gets its share. What
+// an element is the sum of, and in which order, does not depend on it.
+std::size_t block_rows(const Product& p, std::size_t column_blocks, std::size_t n_threads) {
+  constexpr std::size_t ENOUGH = 6;  // blocks a thread
+  constexpr std::size_t LEAST = 2 * TILE_ROWS;
+  std::size_t rows = MATMUL_ROWS;
+  const auto is_few = [&] { return (p.M + rows - 1) / rows * column_blocks < ENOUGH * n_threads; };
+  while (n_threads > 1 && rows > LEAST && is_few()) rows /= 2;
+  return rows;
+}
+
 // Shares out the blocks of y. finish(io, i) is called for its elements, four at a time,
 // when their block is done and still in cache.
 template <typename Finish>
 void do_product(const Product& p, Part& part, Finish finish) {
-  const std::size_t row_blocks = (p.M + MATMUL_ROWS - 1) / MATMUL_ROWS;
   const std::size_t column_blocks = (p.N + MATMUL_COLUMNS - 1) / MATMUL_COLUMNS;
+  const std::size_t most_rows = block_rows(p, column_blocks, part.n_threads());
+  const std::size_t row_blocks = (p.M + most_rows - 1) / most_rows;
   Packed packed(part.scratch());
   part.share(row_blocks * column_blocks, 1, [&](std::size_t block, std::size_t) {
-    const std::size_t m = block % row_blocks * MATMUL_ROWS;
+    const std::size_t m = block % row_blocks * most_rows;
     const std::size_t n = block / row_blocks * MATMUL_COLUMNS;
-    do_block(p, m, n, packed);
-    const std::size_t rows = std::min(MATMUL_ROWS, p.M - m);
+    const std::size_t rows = std::min(most_rows, p.M - m);
     const std::size_t columns = std::min(MATMUL_COLUMNS, p.N - n);
+    do_block(p, m, rows, n, columns, packed);
     if (p.beside != nullptr) touch(p.beside + m * p.N + n, p.N, rows, columns);
     for (std::size_t row = m; row < m + rows; ++row) {
       lanes(row * p.N + n, row * p.N + n + columns, finish);

@@ -11,6 +11,8 @@ constexpr int SPINS = 4000;
 
 Word& Part::next_ticket() { return team_.tickets_[n_shares_++]; }
 
+std::size_t Part::n_threads() const { return team_.n_threads_; }
+
 void Part::finish() {
   n_shares_ = 0;
   team_.barrier();

@@ -58,6 +58,8 @@ class Part {
     share(1, 1, [&](std::size_t, std::size_t) { body(); });
   }
 
+  std::size_t n_threads() const;
+
   // This thread's own memory, as much as the contract says for the op.
   float* scratch() const { return scratch_; }
 
