@@ -1,6 +1,7 @@
 // Trains one preset on each backend in one Chromium and prints a table.
 // Run by `build.py bench`: bench.mjs PRESET STEPS THREADS ROW BACKEND...
 // ROW is JSON of a row measured elsewhere, to stand last in the table, or nothing.
+// Ends with status 1 when a backend did not train.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { chromium } from "@playwright/test";
 import config from "../playwright.config.js";
@@ -30,12 +31,17 @@ try {
       async (wanted) => {
         const { tabgrad } = /** @type {any} */ (globalThis);
         await tabgrad.ready;
-        return tabgrad.train(wanted);
+        return tabgrad.train(wanted).catch((/** @type {Error} */ e) => e.message);
       },
       { preset, backend, steps: Number(steps), threads: Number(threads), seed: 1 },
     );
-    results.push(got);
-    rows.push(row(got));
+    if (typeof got === "string") {
+      process.stderr.write(`failed: ${backend}: ${got}\n`);
+      process.exitCode = 1;
+    } else {
+      results.push(got);
+      rows.push(row(got));
+    }
   }
 } finally {
   await browser.close();

@@ -1,4 +1,5 @@
 // The bench page runs by itself without a word on it, and shows tables to a person.
+import { spawnSync } from "node:child_process";
 import { expect, test } from "@playwright/test";
 import { noteWebgpuRun } from "./webgpu_ran.js";
 
@@ -122,4 +123,12 @@ test("the peer page trains in the setting that systems share", async ({ page }) 
   expect(result.losses[0]).toBeCloseTo(FIRST_LOSS, 4);
   expect(result.ms_per_step.n).toBe(3);
   expect(result.ms_per_step_pipelined).toBeGreaterThan(0);
+});
+
+test("build.py bench goes on after a backend that fails, and ends with status 1", () => {
+  const words = ["tools/bench.mjs", "Nano", "1", "1", "", "cuda", "numpy"];
+  const done = spawnSync(process.execPath, words, { encoding: "utf8" });
+  expect(done.stderr).toContain("failed: cuda: backend: got 'cuda', wanted auto");
+  expect(done.stdout).toMatch(/^numpy +numpy 2\S+ +\d/m);
+  expect(done.status).toBe(1);
 });
