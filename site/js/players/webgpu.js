@@ -56,9 +56,9 @@ const FILTERS = ["validation", "out-of-memory", "internal"];
  * @property {number} readBytes
  */
 
-/** @param {GPUError | Error} error */
-function words(error) {
-  return error.message.trim();
+/** @param {{message: string}} error what is said of it, for a sentence that goes on */
+function words({ message }) {
+  return message.trim().replace(/\.$/, "");
 }
 
 /** @param {Uint8Array} bytes */
@@ -99,9 +99,9 @@ export class WebgpuPlayer {
       event.preventDefault();
       this.#fail(`the GPU reported an error: ${words(error)}`);
     });
-    device.lost.then(({ reason, message }) => {
+    device.lost.then((lost) => {
       this.#fail(
-        `the GPU device was lost (${reason}): ${message.trim() || "no message"}; ` +
+        `the GPU device was lost (${lost.reason}): ${words(lost) || "no message"}; ` +
           "it may be out of memory: choose a smaller preset or another backend",
       );
     });
