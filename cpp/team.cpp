@@ -4,8 +4,9 @@ namespace tabgrad {
 
 namespace {
 
-// Looks at a word before sleeping: some 20 us, more than most ops' difference in time.
-constexpr int SPINS = 4000;
+// Looks at a word before sleeping: longer than threads differ at the end of an op, which is
+// up to one block of a product. To sleep and be woken takes longer than most small ops.
+constexpr int SPINS = 40'000;
 
 }  // namespace
 
