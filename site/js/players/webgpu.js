@@ -5,11 +5,11 @@
 // own bound. Runs take effect in the order of the calls, and each gets its own results.
 
 import { QueueBound } from "./queue_bound.js";
+import { numbers, ROW_NUMBERS, totalBytes } from "./transfer_table.js";
 import { GpuTimer } from "./webgpu_timer.js";
 
 const DISPATCH = 0; // pipeline, bind group, x, y
 const COMMAND_WORDS = 5;
-const ROW_NUMBERS = 4; // of a transfer table: buffer, its byte, byte of the packed bytes, bytes
 
 const MIN_STAGING_BYTES = 4096;
 const LOST_REASON_MS = 1000;
@@ -59,20 +59,6 @@ const FILTERS = ["validation", "out-of-memory", "internal"];
 /** @param {{message: string}} error what is said of it, for a sentence that goes on */
 function words({ message }) {
   return message.trim().replace(/\.$/, "");
-}
-
-/** @param {Uint8Array} bytes */
-function numbers(bytes) {
-  return new Float64Array(bytes.slice().buffer);
-}
-
-/** @param {Float64Array} table */
-function totalBytes(table) {
-  let total = 0;
-  for (let at = 0; at < table.length; at += ROW_NUMBERS) {
-    total += table[at + 3];
-  }
-  return total;
 }
 
 export class WebgpuPlayer {
