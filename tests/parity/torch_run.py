@@ -1,38 +1,35 @@
 """A whole run of a preset on PyTorch, for the run in a tab to be held to.
 
-Usage: python3 -m tests.parity.torch_run PRESET
+Usage: python3 -m tests.parity.torch_run PRESET [--steps N]
 
 Prints one JSON object: {losses, val_losses, val_steps}. float32, the preset's own seed,
 steps and evaluation; weights and batches are tabgrad's.
 """
 
 import argparse
-import asyncio
 import json
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabgrad.backends.numpy import NumpyBackend
 from tabgrad.config import LAYERNORM_EPS, RunConfig
+from tabgrad.init import initial_weights
+from tabgrad.plan import build_plan
 from tabgrad.presets import PRESETS, preset
 from tabgrad.text.batches import eval_offsets, train_offsets
 from tabgrad.text.split import SplitText, split_text
-from tabgrad.train.trainer import Trainer
 from tests.parity import torch_gpt
 from tests.parity.numpy_losses import CORPUS
 
 
 def initial(config: RunConfig, text: SplitText) -> dict[str, torch.Tensor]:
     """Return the weights that every run of this seed begins with."""
-    trainer = Trainer(config, text, NumpyBackend())
-    asyncio.run(trainer.start())
     weights = {}
-    for param in trainer.plan.params if trainer.plan else ():
-        values = asyncio.run(trainer.backend.read(param.name))
-        shaped = torch.tensor(values.reshape(param.tensor.shape))
-        weights[param.name] = shaped.requires_grad_()
+    for number, param in enumerate(build_plan(config, len(text.tokens)).params):
+        size, shape = param.tensor.size, param.tensor.shape
+        values = initial_weights(param, number, config.train.seed, 0, size)
+        weights[param.name] = torch.tensor(values.reshape(shape)).requires_grad_()
     return weights
 
 
@@ -45,9 +42,10 @@ def batch(
     return torch.tensor(tokens[at]), torch.tensor(tokens[at + 1])
 
 
-def run(name: str) -> dict[str, list[float]]:
+def run(name: str, n_steps: int | None = None) -> dict[str, list[float]]:
     """Train a preset and return its losses, and the held-out ones."""
     config = preset(name)
+    config = config.replace(steps=n_steps) if n_steps else config
     train, n_head = config.train, config.model.n_head
     tokens = np.frombuffer(CORPUS.read_bytes(), np.uint8).astype(np.uint32)
     text = split_text(tokens, config.model.block_size)
@@ -79,7 +77,9 @@ def main() -> None:
     """Print the run that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("preset", choices=list(PRESETS))
-    print(json.dumps(run(parser.parse_args().preset)))
+    parser.add_argument("--steps", type=int, help="default: the preset's")
+    given = parser.parse_args()
+    print(json.dumps(run(given.preset, given.steps)))
 
 
 if __name__ == "__main__":
