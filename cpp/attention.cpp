@@ -85,7 +85,7 @@ void copy_queries(float* panel, const float* rows, float factor, const Sizes& s)
 void products(float* out, std::size_t stride, const float* rows, const float* panel,
               std::size_t n_keys, const Sizes& s) {
   for (std::size_t key = 0; key < n_keys; key += TILE_ROWS) {
-    Tile tile;
+    Tile<TILE_ROWS> tile;
     tile.add_product(s.D_padded, rows + key * s.D_padded, s.D_padded, 1, panel, QUERIES);
     tile.store(out + key * stride, stride);
   }
@@ -95,7 +95,7 @@ void products(float* out, std::size_t stride, const float* rows, const float* pa
 void weighted_sum(float* out, const float* rows, const float* weights, std::size_t stride,
                   std::size_t n_keys, const Sizes& s) {
   for (std::size_t d = 0; d < s.D_padded; d += TILE_ROWS) {
-    Tile tile;
+    Tile<TILE_ROWS> tile;
     tile.add_product(n_keys, rows + d, 1, s.D_padded, weights, stride);
     tile.store(out + d * QUERIES, QUERIES);
   }
@@ -107,7 +107,7 @@ void add_outer(float* sums, const float* weights, const float* rows, std::size_t
   for (std::size_t key = 0; key < n_keys; key += TILE_ROWS) {
     for (std::size_t d = 0; d < s.D_padded; d += TILE_COLUMNS) {
       float* sum = sums + key * s.D_padded + d;
-      Tile tile;
+      Tile<TILE_ROWS> tile;
       tile.load(sum, s.D_padded);
       tile.add_product(n_queries, weights + key * QUERY_BLOCK, QUERY_BLOCK, 1, rows + d,
                        s.D_padded);

@@ -44,25 +44,31 @@ struct Product {
   const float* beside = nullptr;  // (M, N) or null: what is finished with y
 };
 
+// Where the groups of four of a panel's row begin; the last two overlap where W is no
+// multiple of four.
+template <std::size_t W, typename Body>
+inline void groups(Body body) {
+  for (std::size_t i = 0; i < W; i += LANES) body(std::min(i, W - LANES));
+}
+
 // Writes `n` <= W vectors of an operand as one panel (depth, W), zeros for the missing.
 template <std::size_t W>
 void pack_panel(float* panel, const Operand& from, std::size_t n, std::size_t depth) {
   std::size_t k = 0;
   if (n == W && from.step == 1) {
     for (; k < depth; ++k) {
-      for (std::size_t i = 0; i < W; i += LANES) {
-        store4(panel + k * W + i, load4(from.p + k * from.k_step + i));
-      }
+      groups<W>(
+          [&](std::size_t i) { store4(panel + k * W + i, load4(from.p + k * from.k_step + i)); });
     }
   } else if (n == W && from.k_step == 1) {
     for (; k + LANES <= depth; k += LANES) {
-      for (std::size_t i = 0; i < W; i += LANES) {
+      groups<W>([&](std::size_t i) {
         const float* p = from.p + i * from.step + k;
         F4 rows[4];
         for (std::size_t r = 0; r < LANES; ++r) rows[r] = load4(p + r * from.step);
         transpose4(rows[0], rows[1], rows[2], rows[3]);
         for (std::size_t r = 0; r < LANES; ++r) store4(panel + (k + r) * W + i, rows[r]);
-      }
+      });
     }
   }
   for (; k < depth; ++k) {
@@ -76,13 +82,15 @@ template <std::size_t W>
 void pack(float* panels, const Operand& from, std::size_t n, std::size_t depth) {
   std::size_t i = 0;
   if (from.step == 1) {
-    // panels side by side, so that a cache line is read once
-    constexpr std::size_t LINE = 16;
-    for (; i + LINE <= n; i += LINE) {
+    // panels side by side, so that a cache line is read once, or nearly
+    constexpr std::size_t PANELS = W == 8 ? 2 : 4;
+    for (; i + PANELS * W <= n; i += PANELS * W) {
       for (std::size_t k = 0; k < depth; ++k) {
         const float* p = from.p + i + k * from.k_step;
-        for (std::size_t j = 0; j < LINE; j += LANES) {
-          store4(panels + (i + j / W * W) * depth + k * W + j % W, load4(p + j));
+        for (std::size_t j = 0; j < PANELS; ++j) {
+          groups<W>([&](std::size_t g) {
+            store4(panels + (i + j * W) * depth + k * W + g, load4(p + j * W + g));
+          });
         }
       }
     }
@@ -96,13 +104,13 @@ void pack(float* panels, const Operand& from, std::size_t n, std::size_t depth) 
 // starts from the bias, the old y or zero instead.
 void update_tile(const Product& p, std::size_t m, std::size_t n, std::size_t depth,
                  const float* x_panel, const float* w_panel, bool is_first) {
-  const std::size_t rows = std::min(TILE_ROWS, p.M - m);
+  const std::size_t rows = std::min(PRODUCT_ROWS, p.M - m);
   const std::size_t columns = std::min(TILE_COLUMNS, p.N - n);
-  const bool is_whole = rows == TILE_ROWS && columns == TILE_COLUMNS;
+  const bool is_whole = rows == PRODUCT_ROWS && columns == TILE_COLUMNS;
   const bool starts_from_y = p.adds || !is_first;
   float* y = p.y + m * p.N + n;
-  float edge[TILE_ROWS * TILE_COLUMNS] = {};
-  Tile tile;
+  float edge[PRODUCT_ROWS * TILE_COLUMNS] = {};
+  Tile<PRODUCT_ROWS> tile;
   if (starts_from_y && is_whole) {
     tile.load(y, p.N);
   } else if (starts_from_y) {
@@ -114,7 +122,7 @@ void update_tile(const Product& p, std::size_t m, std::size_t n, std::size_t dep
     std::copy_n(p.b + n, columns, edge);
     tile.load(edge, 0);
   }
-  tile.add_product(depth, x_panel, 1, TILE_ROWS, w_panel, TILE_COLUMNS);
+  tile.add_product(depth, x_panel, 1, PRODUCT_ROWS, w_panel, TILE_COLUMNS);
   if (is_whole) {
     tile.store(y, p.N);
     return;
@@ -169,10 +177,10 @@ void do_block(const Product& p, std::size_t m, std::size_t rows, std::size_t n, 
     if (p.sums != nullptr && m == 0) sum_columns(p, w, n, columns, k0, long_depth);
     for (std::size_t k1 = 0; k1 < long_depth; k1 += MATMUL_DEPTH) {
       const std::size_t depth = std::min(MATMUL_DEPTH, long_depth - k1);
-      pack<TILE_ROWS>(packed.x, p.x.at(m, k0 + k1), rows, depth);
+      pack<PRODUCT_ROWS>(packed.x, p.x.at(m, k0 + k1), rows, depth);
       for (std::size_t j = 0; j < columns; j += TILE_COLUMNS) {
         const float* w_panel = w + j * long_depth + k1 * TILE_COLUMNS;
-        for (std::size_t i = 0; i < rows; i += TILE_ROWS) {
+        for (std::size_t i = 0; i < rows; i += PRODUCT_ROWS) {
           update_tile(p, m + i, n + j, depth, packed.x + i * depth, w_panel, k0 + k1 == 0);
         }
       }
@@ -195,7 +203,7 @@ void touch(const float* block, std::size_t stride, std::size_t rows, std::size_t
 // an element is the sum of, and in which order, does not depend on it.
 std::size_t block_rows(const Product& p, std::size_t column_blocks, std::size_t n_threads) {
   constexpr std::size_t ENOUGH = 6;  // blocks a thread
-  constexpr std::size_t LEAST = 2 * TILE_ROWS;
+  constexpr std::size_t LEAST = 12;  // whole tiles, as twice and four times as many are
   std::size_t rows = MATMUL_ROWS;
   const auto is_few = [&] { return (p.M + rows - 1) / rows * column_blocks < ENOUGH * n_threads; };
   while (n_threads > 1 && rows > LEAST && is_few()) rows /= 2;

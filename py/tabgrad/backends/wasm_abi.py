@@ -24,7 +24,7 @@ MAGIC = int.from_bytes(b"tabgrad1", "little")
 OP_NUMBERS = {name: number for number, name in enumerate(OPS)}
 
 # The matrix product packs both operands: rows of x, and all columns of a block of w.
-MATMUL_ROWS = 32
+MATMUL_ROWS = 96
 MATMUL_DEPTH = 256
 MATMUL_COLUMNS = 96
 MATMUL_LONG_DEPTH = 2048
