@@ -1,13 +1,17 @@
 // Layer normalisation over the last axis. R rows, C channels.
 // Source: Ba, Kiros, Hinton 2016 (arXiv 1607.06450), section 3.
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "contract.h"
 #include "simd.h"
 #include "team.h"
 
 namespace tabgrad {
+
+constexpr std::size_t NORM_COLUMNS = 16;  // that a thread sums at once: a cache line
 
 // layernorm_fwd: y = w (x - mean) rstd + b, for each row.
 //
@@ -42,13 +46,9 @@ void layernorm_fwd(const LayernormFwd& a, Part& part) {
   });
 }
 
-// layernorm_bwd_x: dx = rstd (g - mean_c g - n mean_c(g n)), g = dy w, n = (x - mean) rstd.
-// Forward: y = w n + b.
-//
-// reads   x (R, C)  w (C)  mean (R)  rstd (R)  dy (R, C)
-// writes  dx (R, C)                        dx may be added to
-// alias   dx may be dy or x where it is not added to
-void layernorm_bwd_x(const LayernormBwdX& a, Part& part) {
+// The rows of a norm's gradient by its input, added to the rows of `old` if there are any.
+template <typename Args>
+void norm_rows(const Args& a, const float* old, Part& part) {
   const float inverse_C = 1.0f / static_cast<float>(a.C);
   part.share_rows(a.R, a.C, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r) {
@@ -70,9 +70,46 @@ void layernorm_bwd_x(const LayernormBwdX& a, Part& part) {
         const F4 g = io.load(dy + c) * io.load(a.w + c);
         const F4 n = (io.load(x + c) - mean) * rstd;
         const F4 d = (g - g_mean - n * gn_mean) * rstd;
-        io.store(dx + c, a.add_dx ? io.load(dx + c) + d : d);
+        io.store(dx + c, old ? io.load(old + r * a.C + c) + d : d);
       });
     }
+  });
+}
+
+// layernorm_bwd_x: dx = rstd (g - mean_c g - n mean_c(g n)), g = dy w, n = (x - mean) rstd.
+// Forward: y = w n + b.
+//
+// reads   x (R, C)  w (C)  mean (R)  rstd (R)  dy (R, C)
+// writes  dx (R, C)                        dx may be added to
+// alias   dx may be dy or x where it is not added to
+void layernorm_bwd_x(const LayernormBwdX& a, Part& part) {
+  norm_rows(a, a.add_dx ? a.dx : nullptr, part);
+}
+
+// layernorm_residual_bwd_x: dx = a + the gradient of layernorm_bwd_x.
+// Forward: y = w n + b, and x is used beside it, with the gradient a.
+//
+// reads   x (R, C)  w (C)  mean (R)  rstd (R)  dy (R, C)  a (R, C)
+// writes  dx (R, C)
+// alias   dx may be a
+void layernorm_residual_bwd_x(const LayernormResidualBwdX& a, Part& part) {
+  norm_rows(a, a.a, part);
+}
+
+// Gradients of a norm's weight and bias in columns begin to end - 1, added to old ones or not.
+template <typename Args>
+void norm_sums(const Args& a, std::size_t begin, std::size_t end, bool adds_w, bool adds_b) {
+  lanes(begin, end, [&](auto io, std::size_t c) {
+    F4 dw = adds_w ? io.load(a.dw + c) : splat(0);
+    F4 db = adds_b ? io.load(a.db + c) : splat(0);
+    for (std::size_t r = 0; r < a.R; ++r) {
+      const F4 dy = io.load(a.dy + r * a.C + c);
+      const F4 centred = io.load(a.x + r * a.C + c) - splat(a.mean[r]);
+      dw = madd(dy, centred * splat(a.rstd[r]), dw);
+      db += dy;
+    }
+    io.store(a.dw + c, dw);
+    io.store(a.db + c, db);
   });
 }
 
@@ -83,19 +120,33 @@ void layernorm_bwd_x(const LayernormBwdX& a, Part& part) {
 // writes  dw (C)  db (C)                   both may be added to
 // alias   none of them is another
 void layernorm_bwd_wb(const LayernormBwdWb& a, Part& part) {
-  part.share(a.C, 16, [&](std::size_t begin, std::size_t end) {
-    lanes(begin, end, [&](auto io, std::size_t c) {
-      F4 dw = a.add_dw ? io.load(a.dw + c) : splat(0);
-      F4 db = a.add_db ? io.load(a.db + c) : splat(0);
-      for (std::size_t r = 0; r < a.R; ++r) {
-        const F4 dy = io.load(a.dy + r * a.C + c);
-        const F4 centred = io.load(a.x + r * a.C + c) - splat(a.mean[r]);
-        dw = madd(dy, centred * splat(a.rstd[r]), dw);
-        db += dy;
-      }
-      io.store(a.dw + c, dw);
-      io.store(a.db + c, db);
-    });
+  part.share(a.C, NORM_COLUMNS, [&](std::size_t begin, std::size_t end) {
+    norm_sums(a, begin, end, a.add_dw, a.add_db);
+  });
+}
+
+// grouped_layernorm_bwd_wb: the same for each of G norms; columns C to W - 1 are 0.
+//
+// reads   x (G, R, C)  mean (G, R)  rstd (G, R)  dy (G, R, C)
+// writes  dw (G, W)  db (G, W)
+// alias   none of them is another
+void grouped_layernorm_bwd_wb(const GroupedLayernormBwdWb& a, Part& part) {
+  const std::size_t strips = (a.C + NORM_COLUMNS - 1) / NORM_COLUMNS;
+  part.share(a.G * strips, 1, [&](std::size_t number, std::size_t) {
+    const std::size_t g = number / strips;
+    const std::size_t begin = number % strips * NORM_COLUMNS;
+    GroupedLayernormBwdWb member = a;
+    member.x += g * a.R * a.C;
+    member.mean += g * a.R;
+    member.rstd += g * a.R;
+    member.dy += g * a.R * a.C;
+    member.dw += g * a.W;
+    member.db += g * a.W;
+    norm_sums(member, begin, std::min(a.C, begin + NORM_COLUMNS), false, false);
+    if (begin + NORM_COLUMNS >= a.C) {
+      std::fill(member.dw + a.C, member.dw + a.W, 0.0f);
+      std::fill(member.db + a.C, member.db + a.W, 0.0f);
+    }
   });
 }
 

@@ -383,6 +383,30 @@ void linear_bwd_wb(const LinearBwdWb& a, Part& part) {
              part);
 }
 
+// grouped_linear_bwd_wb: the same for each of G layers; elements N to W - 1 of db are 0.
+//
+// reads   x (G, K, M)  dy (G, K, N)
+// writes  dw (G, M, N)  db (G, W)
+// alias   none of them is another
+void grouped_linear_bwd_wb(const GroupedLinearBwdWb& a, Part& part) {
+  for (std::size_t g = 0; g < a.G; ++g) {
+    if (g > 0) part.finish();
+    float* db = a.db + g * a.W;
+    do_product({.x = {a.x + g * a.K * a.M, 1, a.M},
+                .w = {a.dy + g * a.K * a.N, 1, a.N},
+                .b = nullptr,
+                .y = a.dw + g * a.M * a.N,
+                .M = a.M,
+                .N = a.N,
+                .K = a.K,
+                .adds = false,
+                .sums = db,
+                .adds_sums = false},
+               part);
+    if (part.leads()) std::fill(db + a.N, db + a.W, 0.0f);
+  }
+}
+
 // bias_bwd: db = sum_r dy. Forward: y = x w + b.
 //
 // reads   dy (M, N)

@@ -15,7 +15,8 @@ Written by `python3 -m tools.ops_docs` from the contracts in `py/tabgrad/ops/`; 
 holds it to them. Sizes: **B** batch, **T** time (block_size), **C** channels (n_embd),
 **H** heads, **D** = C / H, **F** = 4 C, **V** vocabulary, **R** = B T rows; **M K N** a
 generic product; **S** steps in a chunk, **N** elements of a flat tensor, **P** partial
-sums. Arguments stand in binding order: reads, then updates (read and written), then
+sums; **G** members of a group, **W** a vector's length padded to whole places of a
+plan. Arguments stand in binding order: reads, then updates (read and written), then
 writes; `+=` marks an output that a call may add to. The tolerance is what a backend may
 differ by from the reference in float64: abs + rel times the largest value.
 """

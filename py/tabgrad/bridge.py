@@ -119,7 +119,8 @@ class _WebgpuOpener:
         if not opened.ok:
             raise BackendError(str(opened.reason))
         self._gpu = gpu = _GpuHost(opened)
-        found = Found(gpu.adapter_name, bool(opened.isSoftware))
+        is_software, is_grouped = bool(opened.isSoftware), WebgpuBackend.is_grouped
+        found = Found(gpu.adapter_name, is_software, is_grouped=is_grouped)
         self._tuner, self._why_not_tuned = None, ""
         if found.is_software:
             self._why_not_tuned = (

@@ -20,11 +20,15 @@ DEFAULT, BASE = Settings(), Settings("base")
 
 @dataclass(frozen=True)
 class Found:
-    """A backend that can run: what does the work, in words, and how."""
+    """A backend that can run: what does the work, in words, and how.
+
+    `is_grouped`: its plans are grouped, see `build_plan`.
+    """
 
     adapter: str
     is_software: bool = False
     threads: int = 1
+    is_grouped: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,11 @@ class Backends:
         hardware = [n for n, f in self.found.items() if not f.is_software]
         name = hardware[0]
         return name, " ".join(self._why_not_better(name)) or "the fastest one here"
+
+    def is_grouped(self, wanted: str) -> bool:
+        """Return whether plans for a backend that is there are grouped."""
+        found = self.found.get(self.choose(wanted)[0] if wanted == "auto" else wanted)
+        return found is not None and found.is_grouped
 
     def _why_not_better(self, chosen: str) -> Iterator[str]:
         for name in self._openers:

@@ -114,14 +114,16 @@ class Engine:
         faults, run = field_faults(request, self._corpora)
         if run is None:
             return {"faults": faults, "plan": None}
-        summary = _plan_facts(run.plan())
+        plan = run.plan(is_grouped=self._is_grouped(request))
+        summary = _plan_facts(plan)
         summary["n_windows"] = run.split.n_train_windows
         summary["has_validation"] = run.split.n_val_windows > 0
         return {"faults": faults, "plan": summary}
 
     async def _plan(self, request: Request) -> Request:
-        check_keys(request, RUN_KEYS, "plan")
-        plan = parse_run(request, self._corpora).plan()
+        check_keys(request, (*RUN_KEYS, "backend"), "plan")
+        run = parse_run(request, self._corpora)
+        plan = run.plan(is_grouped=self._is_grouped(request))
         tensors = [
             {
                 "name": t.name,
@@ -133,6 +135,9 @@ class Engine:
             for t in plan.tensors.values()
         ]
         return {**_plan_facts(plan), "tensors": tensors}
+
+    def _is_grouped(self, request: Request) -> bool:
+        return self._backends.is_grouped(str(request.get("backend", "auto")))
 
     async def _train(self, request: Request) -> Request:
         check_keys(request, TRAIN_KEYS, "train")

@@ -99,7 +99,10 @@ class Measure:
         _, device = await self._gpu.bench()
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
         rows: dict[str, list[str]] = {}
-        for call in parse_run(wanted, self._corpora).plan().programs["train"]:
+        plan = parse_run(wanted, self._corpora).plan(
+            is_grouped=WebgpuBackend.is_grouped
+        )
+        for call in plan.programs["train"]:
             names = rows.setdefault(call.op.name, [])
             fitting = fitting_variants(call.op.name, call.consts, *device)
             names += [row.name for row in fitting[1:] if row.name not in names]

@@ -146,10 +146,10 @@ class RunRequest:
     split: SplitText
     is_fused: bool = True
 
-    def plan(self) -> Plan:
+    def plan(self, *, is_grouped: bool) -> Plan:
         """Return the plan of the run, without a device's limits."""
-        n_tokens = len(self.encoded.tokens)
-        return build_plan(self.config, n_tokens, is_fused=self.is_fused)
+        how = {"is_fused": self.is_fused, "is_grouped": is_grouped}
+        return build_plan(self.config, len(self.encoded.tokens), **how)
 
 
 def run_config(request: Mapping[str, Any]) -> RunConfig:

@@ -7,6 +7,7 @@ exact (erf) GELU.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from tabgrad.config import INIT_STD, LAYERNORM_EPS, ModelConfig
@@ -27,6 +28,11 @@ class Param:
     std: float = 0.0
     constant: float = 0.0
     decays: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What it is in any layer; the last norm is the first of a layer to come."""
+        return re.sub(r"^h\.\d+\.", "", self.name).replace("ln_f", "ln_1")
 
     @property
     def tensor(self) -> Tensor:

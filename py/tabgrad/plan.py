@@ -18,6 +18,7 @@ from tabgrad.config import CHUNK_STEPS, CLIP_EPS, RunConfig
 from tabgrad.errors import PlanError
 from tabgrad.fuse import fuse
 from tabgrad.graph import Graph
+from tabgrad.group import Space, group
 from tabgrad.model import Param, forward, parameters
 from tabgrad.ops import Call
 from tabgrad.ops.optim import N_PARTIALS
@@ -86,15 +87,27 @@ class _Layout:
             self.storages[name] = self.size_of(name)
             self.places[name] = Place(name)
 
+    def stack(self, name: str, members: Iterable[str]) -> None:
+        """Give tensors that lie one after the other, and their stack, a storage."""
+        place = Place(self._new_slot())
+        self.storages[place.storage] = self.size_of(name)
+        self.places[name] = place
+        for member in members:
+            if member in self.places:
+                raise PlanError(f"{member} is in two stacks")
+            self.places[member] = place
+            place = Place(place.storage, place.offset + self.size_of(member))
+
     def reuse(self, calls: tuple[Call, ...]) -> None:
         """Place a program's activations in slots, freed after their last use."""
         last = {
             name: at
             for at, call in enumerate(calls)
             for name in call.args.values()
-            if self.tensors[name].role == "act"
+            if self.tensors[name].role == "act" and name not in self.places
         }
-        free = {name for name in self.storages if name.startswith("act.")}
+        used = {self.places[t].storage for t in _tensors(calls) if t in self.places}
+        free = {name for name in self.storages if name.startswith("act.")} - used
         for at, call in enumerate(calls):
             for name in dict.fromkeys(call.args.values()):
                 if name in last and name not in self.places:
@@ -118,13 +131,20 @@ class _Layout:
         return slot
 
 
+def _tensors(calls: Iterable[Call]) -> set[str]:
+    return {name for call in calls for name in call.args.values()}
+
+
 def _aligned(n_bytes: int) -> int:
     return -(-n_bytes // ALIGN_BYTES) * ALIGN_BYTES
 
 
 @dataclass(frozen=True)
 class _Page:
-    """A run of weights that one buffer holds; decayed weights come first."""
+    """A run of weights that one buffer holds.
+
+    Decayed weights come first, and those of one kind lie together, layer by layer.
+    """
 
     number: int
     offsets: Mapping[str, int]
@@ -133,7 +153,7 @@ class _Page:
 
 
 def _pages(params: tuple[Param, ...], limit: int) -> list[_Page]:
-    ordered = [p for p in params if p.decays] + [p for p in params if not p.decays]
+    ordered = sorted(params, key=lambda param: (not param.decays, param.kind))
     pages: list[_Page] = []
     offsets: dict[str, int] = {}
     used = decayed = 0
@@ -154,6 +174,7 @@ def build_plan(
     max_storage_bytes: int = NO_LIMIT,
     *,
     is_fused: bool = True,
+    is_grouped: bool = False,
 ) -> Plan:
     """Return the plan of a run.
 
@@ -163,6 +184,8 @@ def build_plan(
         max_storage_bytes: the largest buffer that the device can bind.
         is_fused: put fused ops in place of plain ones. The plain plan is the
             definition; the numbers are the same.
+        is_grouped: do the gradients of all layers' weights together, at the end of a
+            fused step: fewer and larger calls, for more memory.
 
     Raises:
         PlanError: a tensor is larger than that; the message names it.
@@ -180,9 +203,18 @@ def build_plan(
     }
     if is_fused:
         programs = {name: fuse(calls, tensors) for name, calls in programs.items()}
-        _drop_unused(tensors, programs)
+    stacks: Mapping[str, tuple[str, ...]] = {}
+    if is_fused and is_grouped:
+        space = Space(_grad_starts(pages), ALIGN_BYTES, max_storage_bytes)
+        programs["train"], stacks = group(programs["train"], tensors, space)
+    _drop_unused(tensors, programs)
     for kind, prefix in (("w", ""), ("g", "d."), ("m", "m."), ("v", "v.")):
         _place_pages(layout, pages, kind, prefix)
+    for name, members in stacks.items():
+        if tensors[name].role == "grad":
+            layout.places[name] = layout.places[members[0]]
+        else:
+            layout.stack(name, members)
     layout.alone(t.name for t in io)
     layout.alone(["norm.partials", "norm.scale"])
     for page in pages:
@@ -194,13 +226,20 @@ def build_plan(
     return Plan(tensors, layout.storages, layout.places, programs, params)
 
 
+def _grad_starts(pages: Iterable[_Page]) -> dict[str, tuple[int, int]]:
+    """Return gradient of a weight -> number of its page, and byte offset there."""
+    return {
+        grad_name(name): (page.number, offset)
+        for page in pages
+        for name, offset in page.offsets.items()
+    }
+
+
 def _drop_unused(
     tensors: dict[str, Tensor], programs: Mapping[str, tuple[Call, ...]]
 ) -> None:
     """Remove the activations that no call mentions any more."""
-    used = {
-        name for calls in programs.values() for c in calls for name in c.args.values()
-    }
+    used = _tensors(call for calls in programs.values() for call in calls)
     for name in [n for n, t in tensors.items() if t.role == "act" and n not in used]:
         del tensors[name]
 

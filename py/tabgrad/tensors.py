@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,3 +41,8 @@ class Tensor:
     def n_bytes(self) -> int:
         """Size in bytes."""
         return self.size * ITEM_BYTES
+
+
+def padded_rows(vectors: Iterable[Array], width: int) -> Array:
+    """Return vectors as the rows of a matrix, padded with zeros to a width."""
+    return np.stack([np.pad(v, (0, width - len(v))) for v in vectors])

@@ -251,10 +251,9 @@ export class Api {
    */
   async validate(request) {
     const {
-      backend: _,
-      kernels: __,
-      threads: ___,
-      build: ____,
+      kernels: _,
+      threads: __,
+      build: ___,
       ...wanted
     } = await this.#engine.withCorpusId(request);
     return this.#engine.call("validate", wanted);

@@ -42,8 +42,9 @@ def test_every_read_sees_the_last_write_of_its_tensor(name, program, is_fused):
 
 
 @pytest.mark.parametrize("name", ["Nano", "Small"])
-def test_a_call_never_binds_overlapping_tensors(name):
-    plan = plan_of(name)
+@pytest.mark.parametrize("is_grouped", [False, True])
+def test_a_call_never_binds_overlapping_tensors(name, is_grouped):
+    plan = plan_of(name, is_grouped=is_grouped)
     for calls in plan.programs.values():
         for call in calls:
             spans = [span(plan, t) for t in call.args.values()]
@@ -52,10 +53,11 @@ def test_a_call_never_binds_overlapping_tensors(name):
 
 
 @pytest.mark.parametrize("name", ["Small", "Mega"])
-@pytest.mark.parametrize("is_fused", [False, True])
-def test_a_read_never_shares_a_storage_with_what_is_written(name, is_fused):
+@pytest.mark.parametrize("kind", ["plain", "fused", "grouped"])
+def test_a_read_never_shares_a_storage_with_what_is_written(name, kind):
     """WebGPU refuses read and read_write of one buffer in a dispatch."""
-    plan = plan_of(name, max_storage_bytes=128 << 20, is_fused=is_fused)
+    how = {"is_fused": kind != "plain", "is_grouped": kind == "grouped"}
+    plan = plan_of(name, max_storage_bytes=128 << 20, **how)
     for calls in plan.programs.values():
         for call in calls:
             by_access = {"read": set(), "write": set()}
@@ -106,7 +108,8 @@ def test_weights_gradients_and_moments_share_one_layout():
 
 
 def test_a_tensor_that_does_not_fit_is_named():
-    with pytest.raises(PlanError, match=r"tensor wte\.weight .*choose a smaller"):
+    wanted = r"tensor h\.0\.attn\.c_attn\.weight .*choose a smaller"
+    with pytest.raises(PlanError, match=wanted):
         plan_of("Small", max_storage_bytes=64 << 10)
 
 

@@ -10,7 +10,7 @@
 //
 // needs   M N K GRID_X WG; BM BN BK TM TN; LANES_M x LANES_N threads that read together;
 //         X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); HAS_COLUMNS; Elem vec4<f32>;
-//         lib/staging; lib/whole_sums or lib/part_sums
+//         lib/staging; lib/whole_sums or lib/part_sums; lib/alone or lib/members
 // limits  BM divides M, BN divides N, BK PARTS divides K
 // source  Goto and van de Geijn 2008; layout of fragments as in NVIDIA's CUTLASS
 
@@ -29,10 +29,11 @@ const WARPS_N: u32 = BN / TN / LANES_N;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {
-  let share = group.y * GRID_X + group.x;
-  if (share >= TILES * PARTS) {
+  let number = group.y * GRID_X + group.x;
+  if (number >= TILES * PARTS * G) {
     return;
   }
+  let share = enter(number, TILES * PARTS);
   let tile = share % TILES;
   let part = share / TILES;
   let k0 = part * SLICES * BK;

@@ -5,7 +5,8 @@
 // and left out when stored.
 //
 // needs   M N K TILE WG GRID_X; X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); HAS_COLUMNS;
-//         Elem f32; fn operand_x, operand_w(at), put(m, n, sum), put_columns(n, sum)
+//         Elem f32; fn operand_x, operand_w(at), put(m, n, sum), put_columns(n, sum);
+//         lib/alone or lib/members
 // limits  none
 // source  Goto and van de Geijn 2008, the innermost block
 
@@ -53,10 +54,11 @@ fn put_row(m: u32, n0: u32, lo: vec4<f32>, hi: vec4<f32>) {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
-  let i = linear_index(gid);
-  if (i >= TILES_M * TILES_N) {
+  let number = linear_index(gid);
+  if (number >= TILES_M * TILES_N * G) {
     return;
   }
+  let i = enter(number, TILES_M * TILES_N);
   let m0 = i / TILES_N * TILE;
   let n0 = i % TILES_N * TILE;
   let m = rows_of(m0, M, X_IS_KM);

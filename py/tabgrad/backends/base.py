@@ -22,6 +22,7 @@ class Backend(Protocol):
     name: str  # "numpy", "webgpu" or "wasm"
     adapter: str  # what does the work, for people
     max_in_flight: int  # calls of `run` worth having under way at once
+    is_grouped: bool  # whether plans are best grouped; see `build_plan`
 
     async def prepare(self, plan: Plan, progress: Progress = no_progress) -> None:
         """Allocate and compile all that the plan needs; memory starts as zeros.

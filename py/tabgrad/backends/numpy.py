@@ -18,6 +18,7 @@ class NumpyBackend:
 
     name = "numpy"
     max_in_flight = 1
+    is_grouped = False
 
     def __init__(self) -> None:
         """Make a backend with no plan."""

@@ -29,7 +29,7 @@ class Product:
     is_km: bool = False  # the first operand is (K, M)
     is_nk: bool = False  # the second operand is (N, K)
     has_columns: bool = False  # sums of the second operand's columns are wanted
-    libs: tuple[str, ...] = ("xw",)
+    libs: tuple[str, ...] = ("alone", "xw")
 
     @property
     def flags(self) -> dict[str, bool]:
@@ -43,15 +43,21 @@ PRODUCTS = {
     "matmul_nt": Product(is_nk=True),
     "matmul_tn": Product(is_km=True),
     "linear_fwd": Product(),
-    "linear_gelu_fwd": Product(libs=("xw", "erfc")),
+    "linear_gelu_fwd": Product(libs=("alone", "xw", "erfc")),
     "linear_residual_fwd": Product(),
-    "matmul_nt_gelu_bwd": Product(is_nk=True, libs=("xw", "erfc")),
-    "linear_bwd_wb": Product(is_km=True, has_columns=True, libs=()),
+    "matmul_nt_gelu_bwd": Product(is_nk=True, libs=("alone", "xw", "erfc")),
+    "linear_bwd_wb": Product(is_km=True, has_columns=True, libs=("alone",)),
+    "grouped_linear_bwd_wb": Product(is_km=True, has_columns=True, libs=("members",)),
 }
 
 
+def _members(consts: Consts) -> int:
+    return int(consts.get("G", 1))
+
+
 def _tiles(consts: Consts) -> int:
-    return -(-int(consts["M"]) // TILE) * -(-int(consts["N"]) // TILE)
+    tiles = -(-int(consts["M"]) // TILE) * -(-int(consts["N"]) // TILE)
+    return _members(consts) * tiles
 
 
 def direct(op: str) -> Variant:
@@ -103,7 +109,8 @@ class Blocking:
     def fits(self, consts: Consts) -> bool:
         """Return whether the tile divides a product."""
         terms = self.bk * self.parts
-        sizes = ((consts["M"], self.bm), (consts["N"], self.bn), (consts["K"], terms))
+        sizes = [(consts["M"], self.bm), (consts["N"], self.bn), (consts["K"], terms)]
+        sizes += [(consts[letter], 4) for letter in "W" if letter in consts]
         return all(size % tile == 0 for size, tile in sizes)
 
     def is_likely(self, consts: Consts) -> bool:
@@ -117,7 +124,8 @@ class Blocking:
         return is_enough and self._threads(consts) <= most
 
     def _tiles(self, consts: Consts) -> int:
-        return int(consts["M"]) // self.bm * (int(consts["N"]) // self.bn)
+        tiles = int(consts["M"]) // self.bm * (int(consts["N"]) // self.bn)
+        return _members(consts) * tiles
 
     def _threads(self, consts: Consts) -> int:
         return self._tiles(consts) * self.parts * self.constants["WG"]
@@ -167,7 +175,7 @@ class Blocking:
 
 def _sums(consts: Consts) -> int:
     """Return the quads of a product, with the sums of columns as a last row."""
-    return (int(consts["M"]) + 1) * (int(consts["N"]) // 4)
+    return _members(consts) * (int(consts["M"]) + 1) * (int(consts["N"]) // 4)
 
 
 # Large tiles for large products, down to tiles that divide narrow ones, and terms split

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tabgrad.backends.variant import (
     ELEMENT_BYTES,
@@ -54,6 +55,7 @@ def row(
     *,
     libs: tuple[str, ...] = (),
     max_held: int = MAX_HELD,
+    main: str | None = None,
 ) -> Variant:
     """Return a row of the table where some lanes share each row of an array.
 
@@ -64,6 +66,7 @@ def row(
         lanes: threads of a row.
         libs: more files of `wgsl/lib/`.
         max_held: most elements that a thread keeps.
+        main: file of the rows, where that of the op holds the ends alone.
     """
     width = WIDTHS[elem]
 
@@ -75,10 +78,11 @@ def row(
     return Variant(
         f"{elem}_lanes{lanes}",
         op,
-        f"rows/{op}",
+        op if main else f"rows/{op}",
         lambda consts: int(consts["R"]) * lanes,
         _lanes(lanes, wg),
         libs=("grid", elem, *libs, "lanes"),
+        main=main,
         fits=fits,
         workgroup_bytes=lambda _: 2 * ELEMENT_BYTES * wg,
     )
@@ -92,6 +96,8 @@ def strip(
     *,
     whole: tuple[str, ...] = (),
     threads: Callable[[int, Consts], int] = lambda n_strips, _: n_strips * WG,
+    libs: tuple[str, ...] = (),
+    main: str | None = None,
 ) -> Variant:
     """Return a row of the table where a workgroup owns a strip of columns.
 
@@ -102,6 +108,8 @@ def strip(
         n_columns: of elements, in a strip.
         whole: letters of other axes that must be whole elements.
         threads: strips, sizes -> threads that have work.
+        libs: more files of `wgsl/lib/`.
+        main: file of the sums, where that of the op holds the ends alone.
     """
     width = WIDTHS[elem]
 
@@ -114,10 +122,11 @@ def strip(
     return Variant(
         f"{elem}_strip{n_columns}",
         op,
-        f"rows/{op}",
+        op if main else f"rows/{op}",
         count,
         {**_lanes(WG // n_columns, WG), "STRIP": n_columns},
-        libs=("grid", elem, "lanes"),
+        libs=("grid", elem, *libs, "lanes"),
+        main=main,
         fits=fits,
         workgroup_bytes=lambda _: 2 * (width + 1) * ELEMENT_BYTES * WG,
     )
@@ -129,6 +138,25 @@ def _embed_bwd(elem: str, n_columns: int) -> Variant:
         return int(consts["V"]) * n_strips * WG + elements
 
     return strip("embed_bwd", "C", elem, n_columns, threads=threads)
+
+
+def _norm_rows(op: str) -> tuple[Variant, ...]:
+    """Return the rows of an op that is the gradient of a norm's input."""
+    kinds = (("elem4", 16), ("elem4", 64), ("elem4", 256), ("elem1", 64))
+    return tuple(row(op, "C", *kind, main="rows/norm_rows") for kind in kinds)
+
+
+def _norm_sums(op: str, *letters: str) -> tuple[Variant, ...]:
+    """Return the rows of an op that sums over rows for a norm's weight and bias."""
+    members = product_of(*(letter for letter in letters if letter == "G"))
+    given: dict[str, Any] = {
+        "whole": tuple(letter for letter in letters if letter == "W"),
+        "threads": lambda n_strips, consts: members(consts) * n_strips * WG,
+        "libs": ("members" if letters else "alone",),
+        "main": "rows/norm_sums",
+    }
+    kinds = (("elem4", 2), ("elem4", 8), ("elem1", 8))
+    return tuple(strip(op, "C", *kind, **given) for kind in kinds)
 
 
 def single(op: str, *libs: str) -> Variant:
@@ -158,13 +186,10 @@ ROW_VARIANTS: tuple[Variant, ...] = (
     row("layernorm_fwd", "C", "elem4", 64),
     row("layernorm_fwd", "C", "elem4", 256),
     row("layernorm_fwd", "C", "elem1", 64),
-    row("layernorm_bwd_x", "C", "elem4", 16),
-    row("layernorm_bwd_x", "C", "elem4", 64),
-    row("layernorm_bwd_x", "C", "elem4", 256),
-    row("layernorm_bwd_x", "C", "elem1", 64),
-    strip("layernorm_bwd_wb", "C", "elem4", 2),
-    strip("layernorm_bwd_wb", "C", "elem4", 8),
-    strip("layernorm_bwd_wb", "C", "elem1", 8),
+    *_norm_rows("layernorm_bwd_x"),
+    *_norm_rows("layernorm_residual_bwd_x"),
+    *_norm_sums("layernorm_bwd_wb"),
+    *_norm_sums("grouped_layernorm_bwd_wb", "G", "W"),
     strip("bias_bwd", "N", "elem4", 2),
     strip("bias_bwd", "N", "elem4", 8),
     strip("bias_bwd", "N", "elem1", 8),

@@ -25,9 +25,15 @@ from tabgrad.errors import PlanError
 
 
 def _base(
-    op: str, threads: Callable[[Consts], int], libs: tuple[str, ...] = ()
+    op: str,
+    threads: Callable[[Consts], int],
+    libs: tuple[str, ...] = (),
+    main: str | None = None,
 ) -> Variant:
-    return Variant(BASE, op, op, threads, libs=("grid", *libs))
+    return Variant(BASE, op, op, threads, libs=("grid", *libs), main=main)
+
+
+_ROWS, _SUMS = "rows/norm_rows_plain", "rows/norm_sums_plain"
 
 
 def _single(op: str, *libs: str) -> Variant:
@@ -40,8 +46,12 @@ VARIANTS: tuple[Variant, ...] = (
     _base("embed_fwd", product_of("R", "C"), ("elem1",)),
     _base("embed_bwd", product_of("C")),
     _base("layernorm_fwd", product_of("R")),
-    _base("layernorm_bwd_x", product_of("R")),
-    _base("layernorm_bwd_wb", product_of("C")),
+    _base("layernorm_bwd_x", product_of("R"), ("elem1",), _ROWS),
+    _base("layernorm_residual_bwd_x", product_of("R"), ("elem1",), _ROWS),
+    _base("layernorm_bwd_wb", product_of("C"), ("elem1", "alone"), _SUMS),
+    _base(
+        "grouped_layernorm_bwd_wb", product_of("G", "C"), ("elem1", "members"), _SUMS
+    ),
     direct("matmul_nn"),
     direct("matmul_nt"),
     direct("matmul_tn"),
@@ -51,6 +61,7 @@ VARIANTS: tuple[Variant, ...] = (
     direct("linear_residual_fwd"),
     direct("matmul_nt_gelu_bwd"),
     direct("linear_bwd_wb"),
+    direct("grouped_linear_bwd_wb"),
     _base("attention_fwd", product_of("R", "H"), ("quad",)),
     _base("attention_bwd", product_of("R", "H"), ("quad",)),
     _base("gelu_fwd", product_of("R", "F"), ("elem1", "erfc")),

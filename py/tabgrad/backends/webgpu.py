@@ -50,6 +50,7 @@ class WebgpuBackend:
 
     name = "webgpu"
     max_in_flight = 3
+    is_grouped = True
 
     def __init__(
         self,

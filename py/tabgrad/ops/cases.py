@@ -42,6 +42,24 @@ def _matmuls() -> Iterable[Consts]:
     yield {"M": 256, "N": 128, "K": 32}
 
 
+def _grouped_products() -> Iterable[Consts]:
+    yield {"G": 1, "M": 9, "N": 10, "K": 5, "W": 64}
+    yield {"G": 3, "M": 7, "N": 13, "K": 17, "W": 16}
+    yield {"G": 2, "M": 67, "N": 131, "K": 65, "W": 192}
+    yield {"G": 3, "M": 48, "N": 16, "K": 16, "W": 64}
+    yield {"G": 2, "M": 64, "N": 64, "K": 64, "W": 64}
+    yield {"G": 3, "M": 32, "N": 96, "K": 512, "W": 128}
+    yield {"G": 2, "M": 128, "N": 128, "K": 512, "W": 128}
+    yield {"G": 2, "M": 256, "N": 128, "K": 32, "W": 128}
+
+
+def _grouped_rows() -> Iterable[Consts]:
+    for members, r, c, w in [(1, 5, 2, 2), (3, 65, 13, 64), (2, 257, 96, 128)]:
+        yield {"G": members, "R": r, "C": c, "W": w}
+    yield {"G": 5, "R": 16, "C": 48, "W": 64}
+    yield {"G": 2, "R": 3, "C": 1284, "W": 1344}
+
+
 def _rows(letter: str) -> Iterable[Consts]:
     yield from ({"R": r, letter: c} for r in (1, 5, 65) for c in (1, 2, 13, 48, 130))
     yield {"R": 257, letter: 96}
@@ -116,6 +134,7 @@ _CASES: dict[str, Callable[[], Iterable[Consts]]] = {
     "embed_bwd": _embed,
     "layernorm_fwd": lambda: _with(_tall_rows("C"), EPS=LAYERNORM_EPS),
     "layernorm_bwd_x": lambda: _tall_rows("C"),
+    "layernorm_residual_bwd_x": lambda: _rows("C"),
     "layernorm_bwd_wb": lambda: _rows("C"),
     "matmul_nn": _matmuls,
     "matmul_nt": _matmuls,
@@ -139,6 +158,8 @@ _CASES: dict[str, Callable[[], Iterable[Consts]]] = {
     "sqnorm_fwd": _sqnorm,
     "clip_scale": _clip,
     "adamw_update": _adamw,
+    "grouped_linear_bwd_wb": _grouped_products,
+    "grouped_layernorm_bwd_wb": _grouped_rows,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tabgrad.ops.contract import Op, Tol, Vjp
-from tabgrad.tensors import Array
+from tabgrad.tensors import Array, padded_rows
 
 
 def layernorm_fwd(
@@ -51,6 +51,25 @@ LAYERNORM_BWD_X = Op(
 )
 
 
+def layernorm_residual_bwd_x(
+    x: Array, w: Array, mean: Array, rstd: Array, dy: Array, a: Array
+) -> Array:
+    """Return dx = a + the gradient of layernorm_bwd_x.
+
+    Forward: y = w n + b, and x is used beside it, with the gradient a.
+    """
+    return a + layernorm_bwd_x(x, w, mean, rstd, dy)
+
+
+LAYERNORM_RESIDUAL_BWD_X = Op(
+    "layernorm_residual_bwd_x",
+    reads={"x": "R C", "w": "C", "mean": "R", "rstd": "R", "dy": "R C", "a": "R C"},
+    writes={"dx": "R C"},
+    reference=layernorm_residual_bwd_x,
+    flops=lambda d: 13 * d["R"] * d["C"],
+)
+
+
 def layernorm_bwd_wb(
     x: Array, mean: Array, rstd: Array, dy: Array
 ) -> tuple[Array, Array]:
@@ -72,4 +91,33 @@ LAYERNORM_BWD_WB = Op(
     tol=Tol(rel=2e-5, abs=1e-5),
 )
 
-OPS = (LAYERNORM_FWD, LAYERNORM_BWD_X, LAYERNORM_BWD_WB)
+
+def grouped_layernorm_bwd_wb(
+    x: Array, mean: Array, rstd: Array, dy: Array, W: int
+) -> tuple[Array, Array]:
+    """Return dw and db of G norms; elements C to W - 1 of each are zero.
+
+    Forward: y = w (x - mean) rstd + b, for each of the norms.
+    """
+    members = zip(x, mean, rstd, dy, strict=True)
+    pairs = [layernorm_bwd_wb(*each) for each in members]
+    dw, db = zip(*pairs, strict=True)
+    return padded_rows(dw, W), padded_rows(db, W)
+
+
+GROUPED_LAYERNORM_BWD_WB = Op(
+    "grouped_layernorm_bwd_wb",
+    reads={"x": "G R C", "mean": "G R", "rstd": "G R", "dy": "G R C"},
+    writes={"dw": "G W", "db": "G W"},
+    reference=grouped_layernorm_bwd_wb,
+    flops=lambda d: d["G"] * LAYERNORM_BWD_WB.flops(d),
+    tol=LAYERNORM_BWD_WB.tol,
+)
+
+OPS = (
+    LAYERNORM_FWD,
+    LAYERNORM_BWD_X,
+    LAYERNORM_RESIDUAL_BWD_X,
+    LAYERNORM_BWD_WB,
+    GROUPED_LAYERNORM_BWD_WB,
+)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from tabgrad.ops.contract import Const, Op, Tol, Vjp
 from tabgrad.ops.gelu import gelu_bwd, gelu_fwd
-from tabgrad.tensors import Array
+from tabgrad.tensors import Array, padded_rows
 
 
 def _flops(d: Mapping[str, Const]) -> float:
@@ -173,6 +175,25 @@ LINEAR_BWD_WB = Op(
 )
 
 
+def grouped_linear_bwd_wb(x: Array, dy: Array, W: int) -> tuple[Array, Array]:
+    """Return dw and db of G linear layers; elements N to W - 1 of db are zero.
+
+    Forward: y = x w + b, for each of the layers.
+    """
+    pairs = [linear_bwd_wb(*each) for each in zip(x, dy, strict=True)]
+    dw, db = zip(*pairs, strict=True)
+    return np.stack(dw), padded_rows(db, W)
+
+
+GROUPED_LINEAR_BWD_WB = Op(
+    "grouped_linear_bwd_wb",
+    reads={"x": "G K M", "dy": "G K N"},
+    writes={"dw": "G M N", "db": "G W"},
+    reference=grouped_linear_bwd_wb,
+    flops=lambda d: d["G"] * _flops(d),
+    tol=_TOL,
+)
+
 OPS = (
     MATMUL_NN,
     MATMUL_NT,
@@ -183,4 +204,5 @@ OPS = (
     LINEAR_RESIDUAL_FWD,
     MATMUL_NT_GELU_BWD,
     LINEAR_BWD_WB,
+    GROUPED_LINEAR_BWD_WB,
 )

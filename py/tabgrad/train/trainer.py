@@ -102,6 +102,7 @@ class Trainer:
             len(self.text.tokens),
             max_storage_bytes,
             is_fused=self.is_fused,
+            is_grouped=self.backend.is_grouped,
         )
         await self.backend.prepare(self.plan, progress)
         await self.backend.write("io.corpus", self.text.tokens)

@@ -1,24 +1,10 @@
-// layernorm_bwd_x: gradient of a layer norm's input, written or added.
-//
-//   forward: y = w n + b, n = (x - mean) rstd
-//   g = dy w
-//   dx = rstd (g - sum_c g / C - n sum_c (g n) / C)
+// norm_rows: gradients of a layer norm's input, rows shared by lanes.
 //
 // A row is loaded once: each of its LANES threads holds HELD elements of g and n in registers.
 //
-// reads   x (R, C)  w (C)  mean (R)  rstd (R)  dy (R, C)
-// writes  dx (R, C)
-// grid    LANES threads per row, WG threads a workgroup
-// limits  C a multiple of WIDTH; 2 HELD elements in registers
-// exact   sums in a tree: not bit-equal to numpy, see tol in ops/layernorm.py
-// source  own derivation from arXiv 1607.06450, sec. 3
-
-@group(0) @binding(0) var<storage, read> x: array<Elem>;
-@group(0) @binding(1) var<storage, read> w: array<Elem>;
-@group(0) @binding(2) var<storage, read> mean: array<f32>;
-@group(0) @binding(3) var<storage, read> rstd: array<f32>;
-@group(0) @binding(4) var<storage, read> dy: array<Elem>;
-@group(0) @binding(5) var<storage, read_write> dx: array<Elem>;
+// needs   R C LANES GRID_X WG; lib/grid, lib/lanes; x, w, mean, rstd, dy; fn put(at, value)
+// limits  2 HELD elements in registers
+// exact   sums in a tree: not bit-equal to numpy
 
 const ELEMS: u32 = C / WIDTH;
 const HELD: u32 = (ELEMS + LANES - 1u) / LANES;
@@ -57,11 +43,7 @@ fn main(
   for (var k = 0u; k < HELD; k++) {
     let e = k * LANES + lane;
     if (e < ELEMS) {
-      var value = (g[k] - means.x - n[k] * means.y) * rstd_r;
-      if (DX_ADDS) {
-        value += dx[r * ELEMS + e];
-      }
-      dx[r * ELEMS + e] = value;
+      put(r * ELEMS + e, (g[k] - means.x - n[k] * means.y) * rstd_r);
     }
   }
 }
