@@ -74,9 +74,15 @@ void copy_out(float* to, std::size_t stride, const float* head, float factor, co
 
 // panel (D_padded, 8) = 8 rows of a head, transposed, times `factor`.
 void copy_queries(float* panel, const float* rows, float factor, const Sizes& s) {
-  for (std::size_t d = 0; d < s.D_padded; ++d) {
-    for (std::size_t i = 0; i < QUERIES; ++i) {
-      panel[d * QUERIES + i] = rows[i * s.D_padded + d] * factor;
+  for (std::size_t i = 0; i < QUERIES; i += LANES) {
+    const float* from = rows + i * s.D_padded;
+    for (std::size_t d = 0; d < s.D_padded; d += LANES) {
+      F4 v[LANES];
+      for (std::size_t r = 0; r < LANES; ++r) v[r] = load4(from + r * s.D_padded + d);
+      transpose4(v[0], v[1], v[2], v[3]);
+      for (std::size_t r = 0; r < LANES; ++r) {
+        store4(panel + (d + r) * QUERIES + i, v[r] * splat(factor));
+      }
     }
   }
 }
@@ -101,16 +107,19 @@ void weighted_sum(float* out, const float* rows, const float* weights, std::size
   }
 }
 
-// sums (T_padded, D_padded) += sum over queries of weights[key * 32 + query] rows[query].
+// sums (T_padded, D_padded) += sum over queries of weights[key * 32 + query] rows[query];
+// the queries are those of the last keys, and none before a key sees it.
 void add_outer(float* sums, const float* weights, const float* rows, std::size_t n_keys,
                std::size_t n_queries, const Sizes& s) {
+  const std::size_t n_seen = n_keys - n_queries;
   for (std::size_t key = 0; key < n_keys; key += TILE_ROWS) {
+    const std::size_t first = key > n_seen ? key - n_seen : 0;
     for (std::size_t d = 0; d < s.D_padded; d += TILE_COLUMNS) {
       float* sum = sums + key * s.D_padded + d;
       Tile<TILE_ROWS> tile;
       tile.load(sum, s.D_padded);
-      tile.add_product(n_queries, weights + key * QUERY_BLOCK, QUERY_BLOCK, 1, rows + d,
-                       s.D_padded);
+      tile.add_product(n_queries - first, weights + key * QUERY_BLOCK + first, QUERY_BLOCK, 1,
+                       rows + first * s.D_padded + d, s.D_padded);
       tile.store(sum, s.D_padded);
     }
   }
@@ -124,38 +133,50 @@ void hide_future(float* scores, std::size_t stride, std::size_t first_query) {
 }
 
 struct Softmax {
-  F4 m;      // the largest score
-  F4 total;  // sum of exp(score - m)
+  F4 m[2];      // the largest score of each of 8 queries
+  F4 total[2];  // sum of exp(score - m)
 };
 
-// scores[key * 8] of 4 queries become exp(score - m).
+// scores (n_keys, 8) become exp(score - m).
 Softmax exp_scores(float* scores, std::size_t n_keys) {
-  F4 m = load4(scores);
-  for (std::size_t key = 1; key < n_keys; ++key) {
-    m = at_least(load4(scores + key * QUERIES), m);
+  const float* end = scores + n_keys * QUERIES;
+  Softmax softmax = {{load4(scores), load4(scores + LANES)}, {}};
+  auto [m0, m1] = softmax.m;
+  for (const float* p = scores + QUERIES; p != end; p += QUERIES) {
+    m0 = at_least(load4(p), m0);
+    m1 = at_least(load4(p + LANES), m1);
   }
-  F4 total = splat(0);
-  for (std::size_t key = 0; key < n_keys; ++key) {
-    const F4 p = exp4(load4(scores + key * QUERIES) - m);
-    store4(scores + key * QUERIES, p);
-    total += p;
+  auto [total0, total1] = softmax.total;
+  for (float* p = scores; p != end; p += QUERIES) {
+    const F4 p0 = exp4(load4(p) - m0);
+    const F4 p1 = exp4(load4(p + LANES) - m1);
+    store4(p, p0);
+    store4(p + LANES, p1);
+    total0 += p0;
+    total1 += p1;
   }
-  return {m, total};
+  return {{m0, m1}, {total0, total1}};
 }
 
 // to[query * stride + d] = panel[d * 8 + query] * factor[query]: undoes copy_queries.
 void write_queries(float* to, std::size_t stride, const float* panel, const float* factor,
                    std::size_t n_queries, const Sizes& s) {
-  for (std::size_t i = 0; i < n_queries; ++i) {
-    for (std::size_t d = 0; d < s.D; ++d) {
-      to[i * stride + d] = panel[d * QUERIES + i] * factor[i];
+  lanes(0, s.D, [&](auto io, std::size_t d) {
+    for (std::size_t i = 0; i < n_queries; i += LANES) {
+      F4 v[LANES];
+      for (std::size_t r = 0; r < LANES; ++r) v[r] = load4(panel + (d + r) * QUERIES + i);
+      transpose4(v[0], v[1], v[2], v[3]);
+      for (std::size_t r = 0; r < std::min(LANES, n_queries - i); ++r) {
+        io.store(to + (i + r) * stride + d, v[r] * splat(factor[i + r]));
+      }
     }
-  }
+  });
 }
 
 void forward_head(const AttentionFwd& a, const Sizes& s, std::size_t window, std::size_t head,
                   float* scratch) {
   Pool pool(scratch);
+  float* q = pool.take(s.head());
   float* k = pool.take(s.head());
   float* v = pool.take(s.head());
   float* q_panel = pool.take(s.D_padded * QUERIES);
@@ -164,26 +185,21 @@ void forward_head(const AttentionFwd& a, const Sizes& s, std::size_t window, std
   const float* qkv = a.qkv + window * s.T * 3 * a.C + head * s.D;
   float* y = a.y + window * s.T * a.C + head * s.D;
   float* lse = a.lse + window * s.T * a.H + head;
+  copy_in(q, qkv, 3 * a.C, s);
   copy_in(k, qkv + a.C, 3 * a.C, s);
   copy_in(v, qkv + 2 * a.C, 3 * a.C, s);
   for (std::size_t t = 0; t < s.T; t += QUERIES) {
     const std::size_t n_queries = std::min(QUERIES, s.T - t);
     const std::size_t n_keys = t + QUERIES;
-    for (std::size_t d = 0; d < s.D_padded; ++d) {
-      for (std::size_t i = 0; i < QUERIES; ++i) {
-        const bool is_there = i < n_queries && d < s.D;
-        q_panel[d * QUERIES + i] = is_there ? qkv[(t + i) * 3 * a.C + d] * s.scale : 0.0f;
-      }
-    }
+    copy_queries(q_panel, q + t * s.D_padded, s.scale, s);
     products(scores, QUERIES, k, q_panel, n_keys, s);
     hide_future(scores, QUERIES, t);
+    const Softmax softmax = exp_scores(scores, n_keys);
     float inverse[QUERIES];
-    for (std::size_t i = 0; i < QUERIES; i += LANES) {
-      const Softmax softmax = exp_scores(scores + i, n_keys);
-      store4(inverse + i, splat(1.0f) / softmax.total);
-      for (std::size_t j = i; j < std::min(i + LANES, n_queries); ++j) {
-        lse[(t + j) * a.H] = softmax.m[j - i] + std::log(softmax.total[j - i]);
-      }
+    for (std::size_t i = 0; i < n_queries; ++i) {
+      const float total = softmax.total[i / LANES][i % LANES];
+      inverse[i] = 1.0f / total;
+      lse[(t + i) * a.H] = softmax.m[i / LANES][i % LANES] + std::log(total);
     }
     weighted_sum(y_panel, v, scores, QUERIES, n_keys, s);
     write_queries(y + t * a.C, a.C, y_panel, inverse, n_queries, s);
@@ -268,10 +284,6 @@ void backward_head(const AttentionBwd& a, const Sizes& s, std::size_t window, st
         delta[i] = sum_of(sum);
       }
       rebuild_scores(w, s, t, w.p + j, w.ds + j, lse_t, delta);
-      for (std::size_t key = t + QUERIES; key < n_keys; ++key) {
-        std::fill_n(w.p + key * QUERY_BLOCK + j, QUERIES, 0.0f);
-        std::fill_n(w.ds + key * QUERY_BLOCK + j, QUERIES, 0.0f);
-      }
       weighted_sum(w.dq_panel, w.k, w.ds + j, QUERY_BLOCK, t + QUERIES, s);
       write_queries(dqkv + t * 3 * a.C, 3 * a.C, w.dq_panel, factor, n_real, s);
     }

@@ -56,7 +56,7 @@ class Scratch:
 
 
 SCRATCH = {name: Scratch(flat=_MATMUL_FLOATS) for name in _MATMULS} | {
-    "attention_fwd": Scratch(heads=2, times=1, depths=2),
+    "attention_fwd": Scratch(heads=3, times=1, depths=2),
     "attention_bwd": Scratch(heads=6, times=8, depths=3),
 }
 
