@@ -38,6 +38,7 @@ _MATMULS = (
     "linear_residual_fwd",
     "matmul_nt_gelu_bwd",
     "linear_bwd_wb",
+    "grouped_linear_bwd_wb",
 )
 
 
