@@ -6,7 +6,8 @@ events as JSON. No proxy of a Python object crosses but the engine itself.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import json
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from pyodide.ffi import JsException, to_js
 
 from tabgrad.backends.base import Draw
 from tabgrad.backends.choice import BaseRows, Chooser, ForcedRows
+from tabgrad.backends.lab_bench import LabBench, StepClock
 from tabgrad.backends.tuner import Tuner
 from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.wasm import WasmBackend
@@ -92,6 +94,7 @@ class _GpuHost:
         self.features: frozenset[str] = frozenset(str(name) for name in opened.features)
         self.device = opened.device
         self.player = opened.player
+        self.opened = opened
         room = int(self.device.limits.maxComputeWorkgroupStorageSize)
         self.kernel_limits = (self.features, room)
 
@@ -152,6 +155,16 @@ class _WebgpuOpener:
     async def bench(self) -> tuple[GpuBench, tuple[frozenset[str], int]]:
         gpu = await self._usable()
         return GpuBench(gpu, NO_LIMIT), gpu.kernel_limits
+
+    async def lab(self) -> tuple[LabBench, StepClock]:
+        gpu = await self._usable()
+
+        async def clock(sources: Mapping[str, str]) -> list[dict[str, Any]]:
+            found = await gpu.opened.timeSteps(json.dumps(sources))
+            rows: list[dict[str, Any]] = json.loads(str(found))
+            return rows
+
+        return LabBench(gpu, gpu.kernel_limits), clock
 
     async def report(self) -> dict[str, Any]:
         tuner = self._tuner

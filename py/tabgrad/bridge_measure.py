@@ -8,6 +8,8 @@ from statistics import median
 from typing import Any, Protocol
 
 from tabgrad.backends.base import Backend, no_progress
+from tabgrad.backends.lab import EXPERIMENTS
+from tabgrad.backends.lab_bench import LabBench, StepClock, compare_steps
 from tabgrad.backends.measure import (
     compare_rows,
     op_table,
@@ -42,6 +44,7 @@ from tabgrad.train.trainer import Event, StepsDone, Trainer
 
 MEASURE_KEYS = ("what", "op", "size", "backend", "warm_up", *SETTING_KEYS, *RUN_KEYS)
 WARM_UP_STEPS = 5
+STEPS = "steps"  # the experiment that the host's clock times
 
 
 class Gpu(Tuning, Protocol):
@@ -49,6 +52,9 @@ class Gpu(Tuning, Protocol):
 
     async def bench(self) -> tuple[GpuBench, tuple[frozenset[str], int]]:
         """Return a bench, and the device's features and workgroup memory."""
+
+    async def lab(self) -> tuple[LabBench, StepClock]:
+        """Return a bench of experiments, and what times steps by the host's clock."""
 
     async def open(self, settings: Settings) -> WebgpuBackend:
         """Return a fresh backend."""
@@ -71,31 +77,35 @@ class Measure:
             BackendError: there is no device, or it failed.
         """
         check_keys(request, MEASURE_KEYS, "measure")
+        methods = {
+            "peaks": self._peaks,
+            "matmul": self._matmul,
+            "ops": self._ops,
+            "rows": self._rows,
+            "lab": self._lab,
+            "peer": self._peer,
+            "cpu_matmul": self._cpu,
+            "cpu_ops": self._cpu,
+        }
         what = request.get("what")
-        if what == "peaks":
-            bench, _ = await self._gpu.bench()
-            return dict(await peaks(bench, int(request.get("size") or 1)))
-        if what == "matmul":
-            return await self._matmul(str(request["op"]), int(request["size"]))
-        if what == "ops":
-            return await self._ops(request)
-        if what == "rows":
-            return await self._rows(request)
-        if what == "peer":
-            return await self._peer(request)
-        if what in ("cpu_matmul", "cpu_ops"):
-            return await self._cpu(request)
-        known = "peaks, matmul, ops, rows, peer, cpu_matmul or cpu_ops"
-        raise ConfigError(f"measure: got {what!r}, wanted {known}")
+        if what not in methods:
+            known = ", ".join(methods)
+            raise ConfigError(f"measure: got {what!r}, wanted one of {known}")
+        return await methods[what](request)
 
-    async def _matmul(self, op: str, size: int) -> dict[str, Any]:
+    async def _peaks(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        bench, _ = await self._gpu.bench()
+        return dict(await peaks(bench, int(request.get("size") or 1)))
+
+    async def _matmul(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        op, size = str(request["op"]), int(request["size"])
         bench, device = await self._gpu.bench()
         call = square_call(op, size)
         rows = fitting_variants(op, call.consts, *device)
         return {"flops": call.flops, "rows": await compare_rows(bench, call, rows)}
 
     async def _rows(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return, for each op of a step, the rows but the base that do some call."""
+        """Return, for each op of a step, the rows but the base that train it."""
         _, device = await self._gpu.bench()
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
         rows: dict[str, list[str]] = {}
@@ -105,8 +115,26 @@ class Measure:
         for call in plan.programs["train"]:
             names = rows.setdefault(call.op.name, [])
             fitting = fitting_variants(call.op.name, call.consts, *device)
-            names += [row.name for row in fitting[1:] if row.name not in names]
+            exact = [row.name for row in fitting[1:] if not row.tol]
+            names += [name for name in exact if name not in names]
         return {"rows": rows}
+
+    async def _lab(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the names of the experiments, or how the ways of `op` did.
+
+        With a `size` over 1 the work is small, for a software adapter.
+        """
+        name = request.get("op")
+        if name is None:
+            return {"names": [*EXPERIMENTS, STEPS]}
+        bench, clock = await self._gpu.lab()
+        if name == STEPS:
+            return {"rows": await compare_steps(clock)}
+        if name not in EXPERIMENTS:
+            known = ", ".join((*EXPERIMENTS, STEPS))
+            raise ConfigError(f"measure: op got {name!r}, wanted {known}")
+        is_small = int(request.get("size") or 1) > 1
+        return {"rows": await bench.compare(EXPERIMENTS[name](is_small))}
 
     async def _ops(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the calls of a training step, and the device's time of a whole one."""

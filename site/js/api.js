@@ -225,8 +225,8 @@ export class Api {
    * setting that benchmark pages of other systems share.
    *
    * @param {{
-   *   what: "peaks" | "matmul" | "ops" | "rows" | "peer" | "cpu_matmul" | "cpu_ops", op?: string,
-   *   size?: number, warm_up?: number
+   *   what: "peaks" | "matmul" | "ops" | "rows" | "lab" | "peer" | "cpu_matmul" | "cpu_ops",
+   *   op?: string, size?: number, warm_up?: number
    * } & RunRequest} request
    * @returns {Promise<any>}
    */

@@ -18,7 +18,7 @@
 
 const PROBE_LIMIT_MS = 5000;
 const SOFTWARE = /swiftshader|llvmpipe|lavapipe|warp|basic render|software/i;
-const WANTED_FEATURES = ["subgroups", "timestamp-query"];
+const WANTED_FEATURES = ["shader-f16", "subgroups", "timestamp-query"];
 // The defaults are far below what adapters have; what is not named here stays default.
 const WANTED_LIMITS = /** @type {const} */ ([
   "maxBufferSize",

@@ -18,6 +18,7 @@ import { Outbox } from "./outbox.js";
 import { openWasm } from "./players/wasm.js";
 import { hasMemory64 } from "./players/wasm_memory.js";
 import { WebgpuPlayer } from "./players/webgpu.js";
+import { timeSteps } from "./players/webgpu_steps.js";
 import { checkCall } from "./protocol.js";
 
 const PYODIDE = new URL("pyodide/", ROOT);
@@ -153,7 +154,13 @@ function letMessagesThrough() {
 /** What the WebGPU backend runs on, or why there is none. */
 async function openGpuWithPlayer() {
   const opened = await openGpu();
-  return opened.ok ? { ...opened, player: new WebgpuPlayer(opened.device) } : opened;
+  if (!opened.ok) {
+    return opened;
+  }
+  const { device } = opened;
+  /** @param {string} sources */
+  const steps = (sources) => timeSteps(device, sources);
+  return { ...opened, player: new WebgpuPlayer(device), timeSteps: steps };
 }
 
 /**

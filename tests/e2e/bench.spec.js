@@ -7,7 +7,7 @@ import { noteWebgpuRun } from "./webgpu_ran.js";
 const FIRST_LOSS = 4.145684;
 const MAX_GROWTH_BYTES = 2e6; // of a page of some 100 MB
 const SMALL =
-  "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu&growth_steps=200&ops=gelu_fwd,residual_bwd,embed_fwd";
+  "presets=Nano&sizes=32&forms=matmul_nn&steps=20&backends=numpy,webgpu&growth_steps=200&ops=gelu_fwd,residual_bwd,embed_fwd&experiments=loops";
 
 test("bench.html?auto posts all that it measured and draws no text", async ({
   page,
@@ -64,6 +64,34 @@ test("bench.html?auto posts all that it measured and draws no text", async ({
   expect(before_bytes).toBeGreaterThan(1e6);
   expect(after_bytes).toBeLessThan(before_bytes + MAX_GROWTH_BYTES);
   noteWebgpuRun("the bench page", report.adapter);
+});
+
+test("every way of an experiment does what the first one does", async ({ page }) => {
+  /** @type {(report: any) => void} */
+  let take = () => undefined;
+  const posted = new Promise((resolve) => {
+    take = resolve;
+  });
+  await page.route("**/result", async (route) => {
+    take(route.request().postDataJSON());
+    await route.fulfill({ status: 204 });
+  });
+  await page.goto("bench.html?auto=lab");
+  const { lab, adapter } = await posted;
+  const experiments = Object.entries(lab);
+  expect(experiments.length).toBeGreaterThan(5);
+  for (const [name, { error, rows }] of experiments) {
+    expect(error, name).toBeUndefined();
+    expect(rows.length, name).toBeGreaterThan(1);
+    for (const row of rows) {
+      const way = `${name}: ${row.way}`;
+      expect(row.refused, way).toBeUndefined();
+      expect(row.error ?? 0, way).toBeLessThanOrEqual(1);
+      expect(row.ms, way).toBeGreaterThan(0);
+      expect(row.least_ms, way).toBeLessThanOrEqual(row.most_ms);
+    }
+  }
+  noteWebgpuRun("the experiments of the bench page", adapter);
 });
 
 test("the CPU engine's products, calls and training are measured", async ({ page }) => {

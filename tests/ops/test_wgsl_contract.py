@@ -113,12 +113,17 @@ def test_kernel_takes_its_workgroup_size_from_the_table(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=path_id)
 def test_loops_have_constant_bounds_and_steps_of_one(path: Path) -> None:
-    """Other loops get a guard from the compiler and lose their proven ranges."""
+    """Other loops get a guard from the compiler and lose their proven ranges.
+
+    One file has such a loop, to measure what the guard costs.
+    """
     loop = re.compile(r"for \(var (\w+) = 0u; \1 < [A-Z][A-Z0-9_]*; \1\+\+\) \{")
     text = path.read_text().replace(" // unroll", "")
     code = [line.strip() for line in text.splitlines()]
     loops = [line for line in code if re.match(r"(for|while|loop)\b", line)]
-    assert [line for line in loops if not loop.fullmatch(line)] == []
+    guarded = [line for line in loops if not loop.fullmatch(line)]
+    is_probe = path_id(path) == "probe/loop_guarded"
+    assert guarded == (["for (var k = 0u; k < end; k++) {"] if is_probe else [])
 
 
 @pytest.mark.parametrize("path", FILES, ids=path_id)

@@ -9,16 +9,19 @@ from tabgrad.backends.choice import BaseRows, Chooser, ForcedRows, call_key
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.variants import base_variant
 from tabgrad.errors import ConfigError
-from tabgrad.ops import OPS, Call
+from tabgrad.ops import OPS, Call, Tol
 from tabgrad.ops.cases import case_call
 from tabgrad.plan import single_call_plan
 
 WIDE = Variant("wide", "gelu_fwd", "wide", len, fits=lambda c: int(c["F"]) % 4 == 0)
 
 
+COARSE = Variant("coarse", "gelu_fwd", "coarse", len, tol=Tol(rel=0.1, abs=0.1))
+
+
 @pytest.fixture(autouse=True)
 def two_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = (base_variant("gelu_fwd"), base_variant("gelu_bwd"), WIDE)
+    rows = (base_variant("gelu_fwd"), base_variant("gelu_bwd"), WIDE, COARSE)
     monkeypatch.setattr("tabgrad.backends.choice.VARIANTS", rows)
 
 
@@ -42,7 +45,8 @@ def test_forced_row_is_taken_where_it_fits() -> None:
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        ({"gelu_fwd": "narrow"}, "gelu_fwd got 'narrow', wanted base, wide"),
+        ({"gelu_fwd": "narrow"}, "gelu_fwd got 'narrow', wanted base, wide$"),
+        ({"gelu_fwd": "coarse"}, "gelu_fwd got 'coarse', wanted base, wide$"),
         ({"dance": "wide"}, "dance got 'wide', wanted no row: there is no such op"),
     ],
 )

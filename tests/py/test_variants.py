@@ -2,6 +2,8 @@
 
 import pytest
 
+from tabgrad.backends.lab import EXPERIMENTS
+from tabgrad.backends.lab_bench import STEP_FILES
 from tabgrad.backends.probes import PROBES
 from tabgrad.backends.product_variants import TILE
 from tabgrad.backends.variant import BASE, WORKGROUP
@@ -10,6 +12,8 @@ from tabgrad.backends.wgsl import case_kernels, wgsl_folder
 from tabgrad.errors import PlanError
 from tabgrad.ops import OPS, cases
 from tabgrad.ops.cases import op_cases
+
+FEATURES = frozenset({"subgroups", "shader-f16"})
 
 
 def test_every_op_has_one_base_row() -> None:
@@ -24,8 +28,10 @@ def test_names_are_unique_for_each_op() -> None:
 def test_every_wgsl_file_is_in_the_table() -> None:
     folder = wgsl_folder()
     paths = {path.relative_to(folder) for path in folder.rglob("*.wgsl")}
-    rows = [row for v in (*VARIANTS, *PROBES) for row in v.passes]
-    used = {file for row in rows for file in row.files}
+    ways = [way for make in EXPERIMENTS.values() for way in make(True).ways]
+    tried = [row for way in ways for _, row in way.steps]
+    rows = [row for v in (*VARIANTS, *PROBES, *tried) for row in v.passes]
+    used = {file for row in rows for file in row.files} | set(STEP_FILES)
     assert {path.with_suffix("").as_posix() for path in paths} == used
 
 
@@ -40,10 +46,25 @@ def test_rows_of_a_call_come_base_first_and_keep_to_the_device() -> None:
     for op in OPS:
         for consts in op_cases(op):
             least = fitting_variants(op, consts)
-            most = fitting_variants(op, consts, frozenset({"subgroups"}), 1 << 16)
+            most = fitting_variants(op, consts, FEATURES, 1 << 16)
             assert least[0].name == most[0].name == BASE
             assert {v.name for v in least} <= {v.name for v in most}
             assert all(v.fits(consts) and not v.needs for v in least)
+
+
+def test_rows_of_half_precision_need_the_device_to_have_it() -> None:
+    consts = {"M": 128, "N": 128, "K": 16}
+    without = FEATURES - {"shader-f16"}
+    every = {v.name for v in fitting_variants("matmul_nn", consts, FEATURES)}
+    others = {v.name for v in fitting_variants("matmul_nn", consts, without)}
+    assert every - others == {"64x64x16 8x8 f16", "128x128x16 8x8 f16"}
+
+
+def test_rows_less_exact_than_their_op_are_never_tried() -> None:
+    coarse = [v for v in VARIANTS if v.tol]
+    assert {v.name.split()[-1] for v in coarse} == {"packed", "f16"}
+    for variant in coarse:
+        assert not any(map(variant.is_likely, op_cases(variant.op)))
 
 
 def test_base_rows_need_no_feature_and_fit_every_case() -> None:

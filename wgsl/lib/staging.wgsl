@@ -5,8 +5,8 @@
 // way, and its threads differ in k first: each four rows of the slice are turned by TURN, so
 // that they store to different banks.
 //
-// needs   M N K BM BN BK; X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); Elem vec4<f32>;
-//         fn operand_x, operand_w(at)
+// needs   M N K BM BN BK; BUFFERS: slices held at a time; X_IS_KM: x is (K, M); W_IS_NK: w is
+//         (N, K); Elem vec4<f32>; lib/staged_f32 or its like; fn operand_x, operand_w(at)
 // limits  BM divides M, BN divides N, BK divides K
 
 const BM4: u32 = BM / 4u;
@@ -14,8 +14,8 @@ const BN4: u32 = BN / 4u;
 const BK4: u32 = BK / 4u;
 const TURN: u32 = (8u + BK4 - 1u) / BK4;
 
-var<workgroup> x_tile: array<vec4<f32>, BK * BM4>;
-var<workgroup> w_tile: array<vec4<f32>, BK * BN4>;
+var<workgroup> x_tile: array<Staged, BUFFERS * BK * BM4>;
+var<workgroup> w_tile: array<Staged, BUFFERS * BK * BN4>;
 
 // Where the four m (or n) of a term lie. An operand that is transposed on the way in is stored
 // by threads that differ in k first; turning its rows keeps them on different banks.
@@ -67,20 +67,22 @@ fn fetch_w(block: u32, n0: u32, k0: u32) -> mat4x4<f32> {
   return four_w(at, N / 4u);
 }
 
-fn store_x(block: u32, v: mat4x4<f32>) {
+fn store_x(buffer: u32, block: u32, v: mat4x4<f32>) {
+  let first = buffer * BK * BM4;
   let k = select(block % BK4, block / BM4, X_IS_KM) * 4u;
   let m4 = select(block / BK4, block % BM4, X_IS_KM);
-  x_tile[x_slot(k, m4)] = v[0];
-  x_tile[x_slot(k + 1u, m4)] = v[1];
-  x_tile[x_slot(k + 2u, m4)] = v[2];
-  x_tile[x_slot(k + 3u, m4)] = v[3];
+  x_tile[first + x_slot(k, m4)] = staged(v[0]);
+  x_tile[first + x_slot(k + 1u, m4)] = staged(v[1]);
+  x_tile[first + x_slot(k + 2u, m4)] = staged(v[2]);
+  x_tile[first + x_slot(k + 3u, m4)] = staged(v[3]);
 }
 
-fn store_w(block: u32, v: mat4x4<f32>) {
+fn store_w(buffer: u32, block: u32, v: mat4x4<f32>) {
+  let first = buffer * BK * BN4;
   let k = select(block / BN4, block % BK4, W_IS_NK) * 4u;
   let n4 = select(block % BN4, block / BK4, W_IS_NK);
-  w_tile[w_slot(k, n4)] = v[0];
-  w_tile[w_slot(k + 1u, n4)] = v[1];
-  w_tile[w_slot(k + 2u, n4)] = v[2];
-  w_tile[w_slot(k + 3u, n4)] = v[3];
+  w_tile[first + w_slot(k, n4)] = staged(v[0]);
+  w_tile[first + w_slot(k + 1u, n4)] = staged(v[1]);
+  w_tile[first + w_slot(k + 2u, n4)] = staged(v[2]);
+  w_tile[first + w_slot(k + 3u, n4)] = staged(v[3]);
 }

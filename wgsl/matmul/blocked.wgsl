@@ -1,16 +1,14 @@
 // blocked: a matrix product by tiles in workgroup memory and larger tiles in registers.
 //
-// A workgroup makes BM x BN outputs from slices of BK terms. Both operands lie in workgroup
-// memory with k outermost, so that a thread reads vec4s along m and n; an operand whose rows
-// run along k is transposed by 4 x 4 blocks on the way in. A thread holds TM x TN sums, in
-// groups of four rows and four columns a tile's width apart, so that neighbours read
-// neighbouring vec4s. The next slice is fetched into registers while this one is multiplied.
-// Where tiles are few, the terms are split in PARTS, each a workgroup's own: `leave` keeps
-// its sums until all are there.
+// A workgroup makes BM x BN outputs from slices of BK terms, which lie in workgroup memory with
+// k outermost. A thread holds TM x TN sums, in groups of four rows and four columns a tile's
+// width apart, so that neighbours read neighbouring vec4s. The next slice is fetched into
+// registers while this one is multiplied. Where tiles are few, the terms are split in PARTS.
 //
-// needs   M N K GRID_X WG; BM BN BK TM TN; LANES_M x LANES_N threads that read together;
-//         X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); HAS_COLUMNS; Elem vec4<f32>;
-//         lib/staging; lib/whole_sums or lib/part_sums; lib/alone or lib/members
+// needs   M N K GRID_X WG; BM BN BK TM TN; BUFFERS: 2 take one barrier a slice, 1 takes two;
+//         LANES_M x LANES_N threads that read together; X_IS_KM: x is (K, M); W_IS_NK: w is
+//         (N, K); HAS_COLUMNS; Elem vec4<f32>; lib/staging; lib/whole_sums or lib/part_sums;
+//         lib/alone or lib/members
 // limits  BM divides M, BN divides N, BK PARTS divides K
 // source  Goto and van de Geijn 2008; layout of fragments as in NVIDIA's CUTLASS
 
@@ -43,7 +41,7 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
   let warp = thread / LANES;
   let tn = warp % WARPS_N * LANES_N + lane % LANES_N;
   let tm = warp / WARPS_N * LANES_M + lane / LANES_N;
-  var sum: array<array<vec4<f32>, TN4>, TM>;
+  var sum: array<array<Quad, TN4>, TM>;
   var next: array<mat4x4<f32>, SHARE>;
   var columns: array<vec4<f32>, SHARE>; // of the second operand's blocks
   for (var s = 0u; s < SHARE; s++) { // unroll
@@ -55,13 +53,16 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
     }
   }
   for (var slice = 0u; slice < SLICES; slice++) {
-    workgroupBarrier();
+    let buffer = slice % BUFFERS;
+    if (BUFFERS == 1u) {
+      workgroupBarrier();
+    }
     for (var s = 0u; s < SHARE; s++) { // unroll
       let block = thread + s * WG;
       if (block < X_BLOCKS) {
-        store_x(block, next[s]);
+        store_x(buffer, block, next[s]);
       } else if (block < BLOCKS) {
-        store_w(block - X_BLOCKS, next[s]);
+        store_w(buffer, block - X_BLOCKS, next[s]);
         if (HAS_COLUMNS) {
           columns[s] += next[s][0] + next[s][1] + next[s][2] + next[s][3];
         }
@@ -79,25 +80,26 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
       }
     }
     for (var k = 0u; k < BK; k++) { // unroll
-      var a: array<vec4<f32>, TM4>;
-      var b: array<vec4<f32>, TN4>;
+      let row = buffer * BK + k;
+      var a: array<Quad, TM4>;
+      var b: array<Quad, TN4>;
       for (var i = 0u; i < TM4; i++) { // unroll
         if (X_IS_KM) {
-          a[i] = x_tile[k * BM4 + i * (BM / TM) + tm];
+          a[i] = quad_of(x_tile[row * BM4 + i * (BM / TM) + tm]);
         } else {
-          a[i] = x_tile[k * BM4 + (i * (BM / TM) + tm + k / 4u * TURN) % BM4];
+          a[i] = quad_of(x_tile[row * BM4 + (i * (BM / TM) + tm + k / 4u * TURN) % BM4]);
         }
       }
       for (var j = 0u; j < TN4; j++) { // unroll
         if (W_IS_NK) {
-          b[j] = w_tile[k * BN4 + (j * (BN / TN) + tn + k / 4u * TURN) % BN4];
+          b[j] = quad_of(w_tile[row * BN4 + (j * (BN / TN) + tn + k / 4u * TURN) % BN4]);
         } else {
-          b[j] = w_tile[k * BN4 + j * (BN / TN) + tn];
+          b[j] = quad_of(w_tile[row * BN4 + j * (BN / TN) + tn]);
         }
       }
       for (var i = 0u; i < TM; i++) { // unroll
         for (var j = 0u; j < TN4; j++) { // unroll
-          sum[i][j] = fma(vec4<f32>(a[i / 4u][i % 4u]), b[j], sum[i][j]);
+          sum[i][j] = fma(Quad(a[i / 4u][i % 4u]), b[j], sum[i][j]);
         }
       }
     }
@@ -105,7 +107,7 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
   for (var i = 0u; i < TM; i++) { // unroll
     for (var j = 0u; j < TN4; j++) { // unroll
       let m = m0 + i / 4u * (BM / TM4) + tm * 4u + i % 4u;
-      leave(part, m, n0 / 4u + j * (BN / TN) + tn, sum[i][j]);
+      leave(part, m, n0 / 4u + j * (BN / TN) + tn, vec4<f32>(sum[i][j]));
     }
   }
   if (HAS_COLUMNS && m0 == 0u) {
@@ -113,14 +115,14 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
     for (var s = 0u; s < SHARE; s++) { // unroll
       let block = thread + s * WG;
       if (block >= X_BLOCKS && block < BLOCKS) {
-        w_tile[block - X_BLOCKS] = columns[s];
+        w_tile[block - X_BLOCKS] = staged(columns[s]);
       }
     }
     workgroupBarrier();
     if (thread < BN4) {
       var total = vec4<f32>();
       for (var k = 0u; k < BK4; k++) {
-        total += w_tile[k * BN4 + thread];
+        total += vec4<f32>(quad_of(w_tile[k * BN4 + thread]));
       }
       leave_columns(part, n0 / 4u + thread, total);
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -44,14 +44,24 @@ class Times:
     least_ms: float
     most_ms: float
 
+    @classmethod
+    def of(cls, passes: Sequence[float], repeats: int = 1) -> Times:
+        """Return the times of a call that each pass repeats."""
+        ms = [each / repeats for each in passes]
+        return cls(median(ms), min(ms), max(ms))
+
 
 async def timed(clock: Clock) -> Times:
     """Return the times of a call on a warm device, repeated until passes are long."""
     ms = await _rough(clock)
-    repeats = max(1, min(int(PASS_MS / ms), MAX_REPEATS))
-    warm_up = max(1, min(int(WARM_UP_MS / ms), 10 * MAX_REPEATS))
-    times = [t / repeats for t in await clock(warm_up, repeats, PASSES)]
-    return Times(median(times), min(times), max(times))
+    repeats = _repeats(PASS_MS, ms, MAX_REPEATS)
+    warm_up = _repeats(WARM_UP_MS, ms, 10 * MAX_REPEATS)
+    return Times.of(await clock(warm_up, repeats, PASSES), repeats)
+
+
+def _repeats(pass_ms: float, ms: float, most: int) -> int:
+    """Return how many calls last about `pass_ms`."""
+    return max(1, min(int(pass_ms / ms), most))
 
 
 async def _rough(clock: Clock) -> float:
@@ -106,20 +116,24 @@ async def compare_rows(
 ) -> list[dict[str, Any]]:
     """Return time and error of each row of a call, held to the base row.
 
-    `error` is the largest deviation over what the op's contract allows.
+    `error` is the largest deviation over what the op's contract allows, or, where a
+    row has `allowed`, over that share of the largest output.
     """
     refused = await bench.load(call, rows)
     report: list[dict[str, Any]] = []
     wanted = {} if BASE in refused else await bench.outputs(BASE)
-    for name in (row.name for row in rows):
+    for row in rows:
+        name = row.name
         if name in refused or not wanted:
             why = refused.get(name) or "the base kernel failed"
             report.append({"row": name, "refused": why})
             continue
         got = await bench.outputs(name)
-        error = max(deviation(call, a, got[a], wanted[a]).ratio for a in wanted)
+        found = [deviation(call, a, got[a], wanted[a], row.tol) for a in wanted]
+        error = min(max(each.ratio for each in found), 1e9)
         times = await timed(_row_clock(bench, name))
-        report.append({"row": name, "error": min(error, 1e9), **vars(times)})
+        allowed = {"allowed": row.tol.rel} if row.tol else {}
+        report.append({"row": name, "error": error, **allowed, **vars(times)})
     bench.free()
     return report
 
@@ -128,6 +142,20 @@ def square_call(op_name: str, size: int) -> Call:
     """Return a product of square matrices."""
     sizes = {"M": size, "N": size, "K": size}
     return case_call(OPS[op_name], sizes, False)[0]
+
+
+async def in_turn(backend: WebgpuBackend, programs: Sequence[str]) -> dict[str, Times]:
+    """Return the times of a step of each loaded program; they take turns."""
+    parts = []
+    for program in programs:
+        kernels = range(backend.parts(program)[-1][2].stop)
+        ms = await _rough(_kernels_clock(backend, program, kernels))
+        parts.append(Part(program, kernels, _repeats(PASS_MS, ms, MAX_REPEATS)))
+    long = round(WARM_UP_MS / PASS_MS)
+    warm_up = replace(parts[0], repeats=long * parts[0].repeats)
+    every = await backend.time_ms(warm_up, parts, PASSES)
+    pairs = zip(parts, every, strict=True)
+    return {part.program: Times.of(passes, part.repeats) for part, passes in pairs}
 
 
 async def op_table(

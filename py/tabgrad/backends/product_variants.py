@@ -19,6 +19,7 @@ ENOUGH_TILES = 128  # of 64 x 64 and more: with fewer, cores of a large device i
 SPLIT_THREADS = (20_000, 64_000)  # of a product in parts: fewer idle, more cost traffic
 MAX_PARTS = 16
 QUAD_BYTES = 4 * ITEM_BYTES
+STAGING = ("staged_f32", "staging")  # libraries of matmul/blocked
 TILE_WORKGROUP = 32  # few, since a thread does much: small products still spread out
 
 
@@ -103,7 +104,7 @@ class Blocking:
         lanes_n = min(8, wide)
         lanes = min(32, wide * high)
         sizes = {"BM": self.bm, "BN": self.bn, "BK": self.bk}
-        sizes |= {"TM": self.tm, "TN": self.tn, "WG": wide * high}
+        sizes |= {"TM": self.tm, "TN": self.tn, "WG": wide * high, "BUFFERS": 1}
         return {**sizes, "LANES_N": lanes_n, "LANES_M": lanes // lanes_n}
 
     def fits(self, consts: Consts) -> bool:
@@ -141,7 +142,7 @@ class Blocking:
             op,
             self._threads,
             constants=self.constants,
-            libs=("elem4", *product.libs, "whole_sums", "staging"),
+            libs=("elem4", *product.libs, "whole_sums", *STAGING),
             main="matmul/blocked",
             flags=product.flags,
             fits=self.fits,
@@ -167,7 +168,7 @@ class Blocking:
         return replace(
             row,
             constants={**row.constants, **split},
-            libs=(*libs, "staging"),
+            libs=(*libs, *STAGING),
             scratch=lambda consts: QUAD_BYTES * self.parts * _sums(consts),
             then=(last,),
         )

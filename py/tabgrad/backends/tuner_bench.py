@@ -38,10 +38,11 @@ class _RowByProgram:
         return lambda program, _: self.rows[program]
 
 
-class _Multiplier:
+class Multiplier:
     """Multiplies while the host works, for an idle device lowers its clocks."""
 
     def __init__(self, host: GpuHost) -> None:
+        """Make one that has compiled nothing."""
         row = next(row for row in PROBES if row.op == FMA.name)
         call, tensors = case_call(FMA, BUSY_SIZES, False)
         self._plan = single_call_plan(call, tensors)
@@ -51,7 +52,7 @@ class _Multiplier:
         self._is_ready = False
 
     async def run_during(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what some work returns."""
+        """Return what some work returns, and multiply until it does."""
         task = asyncio.ensure_future(work)
         try:
             while not task.done():
@@ -81,7 +82,7 @@ class GpuBench:
         """Make a bench with nothing loaded; `flat_limited` tells of `max_flat`."""
         self._max_flat = max_flat
         self._chooser = _RowByProgram({})
-        self._multiplier = _Multiplier(host)
+        self._multiplier = Multiplier(host)
         self._backend = WebgpuBackend(host, self._chooser, keeps_pipelines=True)
         self._inputs: dict[str, Array] = {}
         self._op: Op | None = None

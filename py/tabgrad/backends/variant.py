@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tabgrad.ops.contract import Const
+from tabgrad.ops import Const, Tol
 
 Consts = Mapping[str, Const]
 
@@ -13,6 +13,7 @@ BASE = "base"
 ELEMENT_BYTES = 4
 WORKGROUP = 64  # threads; two subgroups on most devices
 LEAST_WORKGROUP_BYTES = 16_384  # of workgroup memory, that every device has
+_FEATURES = {"f16": "shader-f16"}  # of a device, where WGSL names them otherwise
 
 
 def _always(_: Consts) -> bool:
@@ -36,7 +37,7 @@ class Variant:
         libs: files of `wgsl/lib/`, written in front in this order.
         main: file of `wgsl/` that is written behind and holds the entry point.
         flags: switches, written in front as `bool`.
-        needs: device features, which are also the names of WGSL extensions.
+        needs: WGSL extensions that it enables.
         fits: sizes -> whether the kernel can do them.
         is_likely: sizes -> whether it may be the fastest: the tuner tries no other.
         workgroup_bytes: sizes -> workgroup memory that it takes.
@@ -44,6 +45,8 @@ class Variant:
             that every pass has at the binding after the op's arguments.
         then: the passes after this one, in order; their `needs`, `fits`, `scratch`
             and `then` do not count.
+        tol: of a row that rounds more than the op's contract allows: the bench holds it
+            to this, and no plan takes it.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Variant:
     workgroup_bytes: Callable[[Consts], int] = _none
     scratch: Callable[[Consts], int] = _none
     then: tuple[Variant, ...] = ()
+    tol: Tol | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -81,7 +85,8 @@ class Variant:
     ) -> bool:
         """Return whether a device of these features and this memory does a call."""
         has_room = self.workgroup_bytes(consts) <= workgroup_bytes
-        return self.needs <= features and self.fits(consts) and has_room
+        is_offered = all(_FEATURES.get(name, name) in features for name in self.needs)
+        return is_offered and self.fits(consts) and has_room
 
 
 def product_of(*letters: str) -> Callable[[Consts], int]:

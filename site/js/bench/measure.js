@@ -11,6 +11,7 @@ export const SECTIONS = /** @type {const} */ ([
   "backends",
   "variants",
   "growth",
+  "lab",
   "cpu",
 ]);
 export const DEFAULTS = {
@@ -33,7 +34,7 @@ const SOFTWARE_SHRINK = 256; // times less work in the probes of a software adap
  * @typedef {{
  *   sections: Section[], presets: string[], sizes: number[], forms: string[],
  *   steps: number, growthSteps: number, kernels: "auto" | "base", backends: string[],
- *   ops: string[] | null, seconds: number, cpu: {presets: string[], sizes: number[], threads?: number}
+ *   ops: string[] | null, experiments: string[] | null, seconds: number, cpu: {presets: string[], sizes: number[], threads?: number}
  * }} Wanted  after `seconds` no part is begun
  * @typedef {Record<string, any>} Report
  */
@@ -62,6 +63,7 @@ export function wantedOf(query) {
     kernels: query.get("kernels") === "base" ? "base" : "auto",
     backends: list("backends", ["wasm", "webgpu"]),
     ops: query.get("ops")?.split(",") ?? null,
+    experiments: query.get("experiments")?.split(",") ?? null,
     cpu: {
       presets: list("presets", CPU_DEFAULTS.presets),
       sizes: list("sizes", CPU_DEFAULTS.sizes.map(String)).map(Number),
@@ -187,6 +189,14 @@ const RUN = {
   },
   async growth(api, { presets: [preset], growthSteps, kernels }, part) {
     await part(`growth/${preset}`, () => grown(api, preset, growthSteps, kernels));
+  },
+  async lab(api, { experiments }, part) {
+    const { adapters } = await api.ready;
+    const size = adapters.webgpu?.software ? SOFTWARE_SHRINK : 1;
+    const { names } = await api.measure({ what: "lab" });
+    for (const op of experiments ?? names) {
+      await part(`lab/${op}`, () => api.measure({ what: "lab", op, size }));
+    }
   },
   cpu: measureCpu,
 };
