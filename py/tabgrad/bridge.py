@@ -21,6 +21,7 @@ from tabgrad.backends.lab_bench import LabBench, StepClock
 from tabgrad.backends.tuner import Tuner
 from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.wasm import WasmBackend
+from tabgrad.backends.wasm_room import NoRoomError
 from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.backends.webgpu_host import JsObject, js_message
 from tabgrad.bridge_backends import Found, NumpyOpener, Opener
@@ -253,6 +254,9 @@ class _WasmOpener:
         try:
             opened = await self._page.openWasm(arena_bytes, thread_bytes, *chosen)
         except JsException as error:
+            most_bytes = getattr(error, "mostBytes", None)  # of a NoRoomError
+            if most_bytes is not None:
+                raise NoRoomError(js_message(error), int(most_bytes)) from error
             raise BackendError(js_message(error)) from error
         return _WasmInstance(opened)
 

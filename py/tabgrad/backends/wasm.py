@@ -10,6 +10,7 @@ import numpy as np
 from tabgrad.backends.base import Draw, Progress, no_progress
 from tabgrad.backends.id_bounds import check_ids, id_bounds
 from tabgrad.backends.wasm_abi import Arena, lay_out, scratch_bytes, serialise
+from tabgrad.backends.wasm_room import NoRoomError, room_words
 from tabgrad.errors import BackendError
 from tabgrad.plan import Plan
 from tabgrad.tensors import ITEM_BYTES, NUMPY_DTYPE, Array
@@ -68,7 +69,8 @@ class WasmHost(Protocol):
             thread_bytes: scratch for each thread; the host chooses their number.
 
         Raises:
-            BackendError: the page cannot have that much memory, or no engine starts.
+            NoRoomError: the page cannot have that much memory.
+            BackendError: no engine starts.
         """
 
 
@@ -94,7 +96,8 @@ class WasmBackend:
         """Start an engine large enough, unless one is there, and load the plan.
 
         Raises:
-            BackendError: the page cannot have the memory, or no engine starts.
+            NoRoomError: the page cannot have the memory; says what would fit.
+            BackendError: no engine starts.
         """
         self._plan = None
         arena = lay_out(plan)
@@ -105,7 +108,11 @@ class WasmBackend:
         if self._engine is None:
             progress("engine", 0, 1)
             room = (max(need[0], _LEAST_ARENA_BYTES), max(need[1], _LEAST_THREAD_BYTES))
-            self._engine = await self._host.open(*room)
+            try:
+                self._engine = await self._host.open(*room)
+            except NoRoomError as error:
+                words = room_words(plan, error.most_bytes)
+                raise NoRoomError(f"{error} {words}", error.most_bytes) from error
             self._room = room
             self.adapter = self._engine.adapter
         self._engine.load(serialise(plan, arena))

@@ -10,6 +10,7 @@ import {
   hasMemory64,
   inGb,
   makeMemory,
+  NoRoomError,
   WasmError,
 } from "./wasm_memory.js";
 
@@ -203,7 +204,7 @@ async function startEngine({ build, bits, threads }, memory, wanted) {
     const exports = wrapExports(module, bits);
     const arena = exports.tg_open(arenaBytes, threadBytes, threads);
     if (arena === 0) {
-      throw new WasmError(
+      throw new NoRoomError(
         `The CPU engine found no room for ${inGb(arenaBytes)} and ${threads} threads ` +
           "in its memory. Choose a smaller preset.",
       );

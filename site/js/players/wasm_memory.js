@@ -42,6 +42,20 @@ export class WasmError extends Error {
   name = "WasmError";
 }
 
+/** There is not as much memory as wanted; Python says more of it. */
+export class NoRoomError extends WasmError {
+  name = "NoRoomError";
+
+  /**
+   * @param {string} message
+   * @param {number} [mostBytes] what there is, or 0 where that is not known
+   */
+  constructor(message, mostBytes = 0) {
+    super(message);
+    this.mostBytes = mostBytes;
+  }
+}
+
 /**
  * @param {number[]} sections
  * @returns {boolean} whether this browser takes a module of these sections
@@ -91,10 +105,11 @@ export function chooseBuild(need) {
   const bits = build.startsWith("engine64") ? 64 : 32;
   const isShared = !build.startsWith("engine32st");
   if (memoryBytes > MOST_BYTES[bits]) {
-    throw new WasmError(
+    throw new NoRoomError(
       `This plan needs ${inGb(memoryBytes)} of memory and the CPU engine can have ` +
         `${inGb(MOST_BYTES[bits])}${whyOnly(bits, need)}. Choose a smaller preset or ` +
         "batch size.",
+      MOST_BYTES[bits],
     );
   }
   return {
@@ -158,7 +173,7 @@ export function makeMemory({ bits, isShared, memoryBytes }) {
     // the type of the descriptor does not know 64-bit memories yet
     return new WebAssembly.Memory(/** @type {any} */ (descriptor));
   } catch (error) {
-    throw new WasmError(
+    throw new NoRoomError(
       `The browser gave no memory of ${inGb(memoryBytes)} for the CPU engine ` +
         `(${error}). Close other tabs, or choose a smaller preset.`,
     );
