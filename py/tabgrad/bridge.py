@@ -134,7 +134,9 @@ class _WebgpuOpener:
             browser = await self._page.browserName()
             identity = f"{gpu.adapter_name} | {browser} | {self._page.build}"
             store = self._page.kernelStore
-            self._tuner = Tuner(GpuBench(gpu), store, identity, gpu.kernel_limits)
+            first = GpuBench(gpu)
+            benches = (first, GpuBench(gpu, beside=first))
+            self._tuner = Tuner(benches, store, identity, gpu.kernel_limits)
         return found
 
     async def open(self, settings: Settings) -> WebgpuBackend:

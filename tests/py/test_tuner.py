@@ -1,6 +1,7 @@
 """The tuner: takes the fastest row that is right, remembers it, and can be told no."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import Sequence
 
@@ -55,6 +56,9 @@ class FakeBench:
         self.is_free = False
         names = [r.name for r in rows]
         return {"broken": "the GPU does not compile it"} if "broken" in names else {}
+
+    async def wait(self, work):
+        return await work
 
     async def outputs(self, name: str) -> dict[str, Array]:
         assert name != "broken"
@@ -116,7 +120,7 @@ def _is_of(table_row: dict, call: Call) -> bool:
 
 def tuner_of(bench: FakeBench, store: FakeStore, build: str = "1") -> Tuner:
     return Tuner(
-        bench, store, f"card | browser | {build}", DEVICE, lambda: bench.seconds
+        [bench], store, f"card | browser | {build}", DEVICE, lambda: bench.seconds
     )
 
 
@@ -243,3 +247,61 @@ def test_a_base_row_that_fails_is_an_error_and_the_rest_is_kept(plan: Plan) -> N
         chosen(tuner_of(bench, store), plan)
     assert bench.is_free
     assert "linear_fwd" in store["card | browser | 1"]
+
+
+class Turns(FakeBench):
+    """One of two benches, that notes what happens in a log of both."""
+
+    def __init__(self, log: list[tuple[str, int, str]], number: int) -> None:
+        super().__init__()
+        self.log, self.number = log, number
+
+    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+        self.log.append(("load", self.number, call_key(call)))
+        await asyncio.sleep(0)
+        self.log.append(("loaded", self.number, call_key(call)))
+        return await super().load(call, rows)
+
+    async def time_ms(self, warm_up, rows, rounds: int) -> list[list[float]]:
+        await asyncio.sleep(0)
+        self.log.append(("time", self.number, call_key(self.loaded[-1])))
+        return await super().time_ms(warm_up, rows, rounds)
+
+
+def two_benches() -> tuple[Tuner, list[Turns], list[tuple[str, int, str]]]:
+    log: list[tuple[str, int, str]] = []
+    benches = [Turns(log, 0), Turns(log, 1)]
+    return Tuner(benches, FakeStore(), "card", DEVICE, lambda: 0.0), benches, log
+
+
+def test_with_two_benches_a_call_is_loaded_while_the_one_before_is_timed(
+    plan: Plan,
+) -> None:
+    tuner, benches, log = two_benches()
+    assert chosen(tuner, plan)["gelu_fwd"] == "fast"
+    keys = [key for what, _, key in log if what == "load"]
+    assert len(keys) == len(set(keys)) == len(asyncio.run(tuner.table()))
+    overlapping = 0
+    for before, key in itertools.pairwise(keys):
+        loading = next(i for i, (_, _, k) in enumerate(log) if k == key)
+        timed = max(i for i, (_, _, k) in enumerate(log) if k == before)
+        if loading < timed:
+            overlapping += 1
+            assert log[loading][1] != log[timed][1]
+    # the calls of other programs begin when those of training are done
+    assert overlapping == len(keys) - 2
+    assert all(bench.is_free for bench in benches)
+
+
+def test_a_load_under_way_is_waited_for_when_tuning_is_skipped(plan: Plan) -> None:
+    tuner, benches, log = two_benches()
+
+    def skip(_: str, done: int, __: int) -> None:
+        if done == 1:
+            tuner.cut_short()
+
+    chosen(tuner, plan, skip)
+    loads = [key for what, _, key in log if what == "load"]
+    assert loads == [key for what, _, key in log if what == "loaded"]
+    assert len(loads) == 2
+    assert all(bench.is_free for bench in benches)

@@ -47,6 +47,7 @@ def _flash(op: str, own: int, other: int) -> Variant:
             *(("walk",) if is_bwd else ()),
         ),
         fits=fits,
+        is_spare=True,
         workgroup_bytes=n_bytes,
     )
     return after_delta(main) if is_bwd else main
@@ -60,6 +61,7 @@ def after_delta(main: Variant) -> Variant:
         Variant(main.name, main.op, file, n_rows, libs=("grid", "elem4")),
         needs=main.needs,
         fits=main.fits,
+        is_spare=main.is_spare,
         workgroup_bytes=main.workgroup_bytes,
         scratch=lambda consts: ELEMENT_BYTES * n_rows(consts),
         then=(main,),

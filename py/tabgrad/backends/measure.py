@@ -16,8 +16,8 @@ from tabgrad.backends.probes import (
     FMA_SIZES,
     PROBES,
 )
+from tabgrad.backends.race import Bench
 from tabgrad.backends.selftest import deviation
-from tabgrad.backends.tuner import Bench
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.errors import BackendError
@@ -100,7 +100,8 @@ async def peaks(bench: Bench, shrink: int) -> dict[str, float]:
     probes = ((FMA, FMA_SIZES), (COPY, COPY_SIZES))
     for (op, whole), row in zip(probes, PROBES, strict=True):
         sizes = {**whole, "N": int(whole["N"]) // shrink}
-        refused = await bench.load(case_call(op, sizes, False)[0], [row])
+        loading = bench.load(case_call(op, sizes, False)[0], [row])
+        refused = await bench.wait(loading)
         if refused:
             raise BackendError(f"probe {op.name}: {refused[BASE]}")
         found[op.name] = await timed(_row_clock(bench, BASE))
@@ -119,7 +120,7 @@ async def compare_rows(
     `error` is the largest deviation over what the op's contract allows, or, where a
     row has `allowed`, over that share of the largest output.
     """
-    refused = await bench.load(call, rows)
+    refused = await bench.wait(bench.load(call, rows))
     report: list[dict[str, Any]] = []
     wanted = {} if BASE in refused else await bench.outputs(BASE)
     for row in rows:

@@ -16,6 +16,7 @@ from tabgrad.tensors import ITEM_BYTES
 TILE = 8  # outputs along each axis of a thread in matmul/direct8.wgsl
 SMALL = 32  # the side of tiles that suit all but narrow products
 ENOUGH_TILES = 128  # of 64 x 64 and more: with fewer, cores of a large device idle
+MANY_TILES = 4 * ENOUGH_TILES  # that the largest threads want, and the smallest do not
 SPLIT_THREADS = (20_000, 64_000)  # of a product in parts: fewer idle, more cost traffic
 MAX_PARTS = 16
 QUAD_BYTES = 4 * ITEM_BYTES
@@ -119,7 +120,10 @@ class Blocking:
         if self.bm < SMALL and not any(consts[letter] % SMALL for letter in "MNK"):
             return False
         if self.parts == 1:
-            return self.bm <= SMALL or self._tiles(consts) >= ENOUGH_TILES
+            tiles = self._tiles(consts)
+            if self.bm <= SMALL:
+                return tiles < 2 * MANY_TILES
+            return tiles >= (MANY_TILES if self.tm > TILE else ENOUGH_TILES)
         fewest, most = SPLIT_THREADS
         is_enough = self._threads(consts) > fewest or self.parts == MAX_PARTS
         return is_enough and self._threads(consts) <= most

@@ -15,6 +15,11 @@ from tabgrad.backends.variant import (
 
 WG = 256  # threads; the most that every device has
 MAX_HELD = 8  # elements of a row that a thread keeps in registers
+ANY_HELD = 1 << 30  # the kernel keeps no row
+LONG, MAX_LANES_OF_SHORT = (
+    512,
+    64,
+)  # elements of a row; more lanes suit longer ones only
 WIDTHS = {"elem1": 1, "elem4": 4}
 _RADIX = {4: 4, 8: 8, 16: 4, 32: 8, 64: 8, 128: 16, 256: 16}  # lanes -> partial results
 
@@ -74,6 +79,12 @@ def row(
         length = int(consts[axis])
         return length % width == 0 and length <= width * lanes * max_held
 
+    def is_likely(consts: Consts) -> bool:
+        length = int(consts[axis])
+        is_beaten_by_quads = max_held == ANY_HELD and width == 1 and length % 4 == 0
+        is_short = lanes > MAX_LANES_OF_SHORT and length < width * LONG
+        return not is_beaten_by_quads and not is_short
+
     wg = max(lanes, WORKGROUP)
     return Variant(
         f"{elem}_lanes{lanes}",
@@ -84,6 +95,7 @@ def row(
         libs=("grid", elem, *libs, "lanes"),
         main=main,
         fits=fits,
+        is_likely=is_likely,
         workgroup_bytes=lambda _: 2 * ELEMENT_BYTES * wg,
     )
 
@@ -174,11 +186,8 @@ def single(op: str, *libs: str) -> Variant:
     )
 
 
-_ANY = 1 << 30  # the kernel keeps no row
-
 ROW_VARIANTS: tuple[Variant, ...] = (
     quads("embed_fwd", "R", "C", whole="C"),
-    _embed_bwd("elem4", 8),
     _embed_bwd("elem4", 32),
     _embed_bwd("elem4", 64),
     _embed_bwd("elem1", 32),
@@ -197,18 +206,17 @@ ROW_VARIANTS: tuple[Variant, ...] = (
     quads("gelu_bwd", "R", "F", libs=("erfc",)),
     quads("residual_fwd", "R", "C"),
     quads("residual_bwd", "R", "C"),
-    row("xent_fwd", "V", "elem4", 64, libs=("exps",), max_held=_ANY),
-    row("xent_fwd", "V", "elem4", 256, libs=("exps",), max_held=_ANY),
-    row("xent_fwd", "V", "elem1", 64, libs=("exps",), max_held=_ANY),
-    row("xent_fwd", "V", "elem1", 256, libs=("exps",), max_held=_ANY),
+    row("xent_fwd", "V", "elem4", 64, libs=("exps",), max_held=ANY_HELD),
+    row("xent_fwd", "V", "elem4", 256, libs=("exps",), max_held=ANY_HELD),
+    row("xent_fwd", "V", "elem1", 64, libs=("exps",), max_held=ANY_HELD),
+    row("xent_fwd", "V", "elem1", 256, libs=("exps",), max_held=ANY_HELD),
     quads("xent_bwd", "R", "V", whole="V"),
-    row("xent_fwd_bwd", "V", "elem4", 64, libs=("exps",), max_held=_ANY),
-    row("xent_fwd_bwd", "V", "elem4", 256, libs=("exps",), max_held=_ANY),
-    row("xent_fwd_bwd", "V", "elem1", 64, libs=("exps",), max_held=_ANY),
-    row("xent_fwd_bwd", "V", "elem1", 256, libs=("exps",), max_held=_ANY),
+    row("xent_fwd_bwd", "V", "elem4", 64, libs=("exps",), max_held=ANY_HELD),
+    row("xent_fwd_bwd", "V", "elem4", 256, libs=("exps",), max_held=ANY_HELD),
+    row("xent_fwd_bwd", "V", "elem1", 64, libs=("exps",), max_held=ANY_HELD),
+    row("xent_fwd_bwd", "V", "elem1", 256, libs=("exps",), max_held=ANY_HELD),
     single("loss_mean"),
     strip("sqnorm_fwd", "P", "elem4", 2, whole=("N",)),
-    strip("sqnorm_fwd", "P", "elem4", 8, whole=("N",)),
     strip("sqnorm_fwd", "P", "elem1", 8),
     single("clip_scale", "clipping"),
     quads("adamw_update", "N"),

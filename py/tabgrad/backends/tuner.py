@@ -1,11 +1,11 @@
 """Chooses kernels by timing them on the device, once for each device, and remembers.
 
-For each distinct call of the training program every row that can do it is timed; the
-fastest ones are then held to the base row at that very shape, and timed again. A call
-of another program is left the row that won at the sizes nearest to its own, held to the
-base row likewise. A row that fails or deviates is reported and never used. Rows take
-turns on a device that never rests: an idle one runs at a fraction of its clocks, where
-other rows win.
+For each distinct call of the training program every row that can do it is timed, the
+fastest ones once more, and the winner is held to the base row at that very shape. A
+call of another program is left the row that won at the sizes nearest to its own, held
+to the base row likewise. A row that fails or deviates is reported, and none is used
+that was not held to the base row. Rows take turns on a device that never rests: an idle
+one runs at a fraction of its clocks, where other rows win.
 """
 
 from __future__ import annotations
@@ -16,55 +16,17 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import median
 from typing import Any, Protocol
 
 from tabgrad.backends.base import Progress
 from tabgrad.backends.choice import Pick, call_key
-from tabgrad.backends.selftest import deviation, is_near
+from tabgrad.backends.race import Bench, Race
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.variants import base_variant, fitting_variants
-from tabgrad.errors import BackendError
 from tabgrad.ops import Call
 from tabgrad.plan import Plan
-from tabgrad.tensors import Array
 
 BUDGET_S = 60.0  # calls left after it keep the base row until the next run
-WARM_UP_MS = 2.0  # a device rests for a moment between two measurements
-QUICK_MS, QUICK_ROUNDS = 0.3, 2  # a pass of the first look, and passes of each row
-FINAL_MS, FINAL_ROUNDS = 1.0, 7  # of the last
-FINALIST = 1.3  # times the fastest of the first look
-MAX_FINALISTS = 4
-MAX_REPEATS = 400  # in one pass
-LEAST_MS = 0.001  # shorter than any dispatch: keeps repeats finite
-ROUNDED_MS = 0.1  # browsers round the device's clock to about this
-
-
-class Bench(Protocol):
-    """Runs and times the rows of one call at a time."""
-
-    async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
-        """Compile rows of calls, in order; what does not compile fails in `load`."""
-
-    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
-        """Allocate and fill inputs; return row -> why it is refused."""
-
-    async def outputs(self, row: str) -> dict[str, Array]:
-        """Return what a row writes, from the same inputs each time."""
-
-    async def time_ms(
-        self, warm_up: tuple[str, int], rows: Sequence[tuple[str, int]], rounds: int
-    ) -> list[list[float]]:
-        """Return milliseconds of each row's passes; rows take turns.
-
-        Args:
-            warm_up: row and repeats that run first, untimed.
-            rows: row and its repeats in a pass.
-            rounds: passes of each row.
-        """
-
-    def free(self) -> None:
-        """Give everything back."""
 
 
 class Store(Protocol):
@@ -101,7 +63,7 @@ class Tuner:
 
     def __init__(
         self,
-        bench: Bench,
+        benches: Sequence[Bench],
         store: Store,
         identity: str,
         device: tuple[frozenset[str], int],
@@ -110,13 +72,14 @@ class Tuner:
         """Make a tuner that has measured nothing.
 
         Args:
-            bench: runs and times rows.
+            benches: run and time rows in turn: with two, a call is loaded while the
+                one before is timed.
             store: where results are kept.
             identity: what they hold for: adapter, browser and build.
             device: its features and its bytes of workgroup memory.
             clock: seconds.
         """
-        self._bench = bench
+        self._benches = benches
         self._store = store
         self.identity = identity
         self._device = device
@@ -148,6 +111,10 @@ class Tuner:
         """Tune the calls of training by all their rows, then the others by two each."""
         self._is_skipped = False
         end = self._clock() + BUDGET_S
+
+        def told() -> None:
+            progress("tuning", sum(key in tuned for key in missing), len(missing))
+
         trained = {call_key(call) for call in plan.programs.get("train", ())}
         try:
             for is_first in (True, False):
@@ -155,20 +122,47 @@ class Tuner:
                 choice = self._rows if is_first else self._likely_rows
                 rows = {key: choice(call) for key, call in calls.items()}
                 pairs = [(calls[key], row) for key in calls for row in rows[key]]
-                compiling = asyncio.ensure_future(self._bench.compile(pairs))
+                compiling = asyncio.ensure_future(self._benches[0].compile(pairs))
                 try:
-                    for key, call in calls.items():
-                        done = sum(k in tuned for k in missing)
-                        progress("tuning", done, len(missing))
-                        if self._is_skipped or self._clock() > end:
-                            return
-                        tuned[key] = await self._tune(call, rows[key])
+                    await self._tune_each(calls, rows, tuned, told, end)
                 finally:
                     await compiling
+                if self._is_skipped or self._clock() > end:
+                    return
         finally:
-            self._bench.free()
+            for bench in self._benches:
+                bench.free()
             await self._save()
-        progress("tuning", len(missing), len(missing))
+        told()
+
+    async def _tune_each(
+        self,
+        calls: Mapping[str, Call],
+        rows: Mapping[str, Sequence[Variant]],
+        tuned: dict[str, Tuned],
+        told: Callable[[], None],
+        end: float,
+    ) -> None:
+        """Tune calls until `end`; each is loaded while the one before is timed."""
+        keys = list(calls)
+        loading: asyncio.Task[dict[str, str]] | None = None
+        try:
+            for i, key in enumerate(keys):
+                told()
+                if self._is_skipped or self._clock() > end:
+                    return
+                bench = self._benches[i % len(self._benches)]
+                load = loading or bench.load(calls[key], rows[key])
+                refused = await bench.wait(load)
+                loading = None
+                if len(self._benches) > 1 and i + 1 < len(keys):
+                    other, later = self._benches[(i + 1) % 2], keys[i + 1]
+                    load = other.load(calls[later], rows[later])
+                    loading = asyncio.ensure_future(load)
+                tuned[key] = await self._tune(bench, calls[key], rows[key], refused)
+        finally:
+            if loading:
+                await asyncio.gather(loading, return_exceptions=True)
 
     def cut_short(self) -> None:
         """End the tuning under way: the calls left take their base rows this time."""
@@ -194,7 +188,9 @@ class Tuner:
     def _rows(self, call: Call) -> list[Variant]:
         """Return the rows that may be the fastest of a call, the base row first."""
         rows = fitting_variants(call.op.name, call.consts, *self._device)
-        return [row for row in rows if row.name == BASE or row.is_likely(call.consts)]
+        rows = [row for row in rows if row.name == BASE or row.is_likely(call.consts)]
+        needs_no_spare = any(row.needs for row in rows)
+        return [row for row in rows if not (row.is_spare and needs_no_spare)]
 
     def _likely_rows(self, call: Call) -> list[Variant]:
         """Return the base row, and the row that won at the nearest sizes."""
@@ -228,84 +224,19 @@ class Tuner:
         rows = {key: asdict(tuned) for key, tuned in (self._tuned or {}).items()}
         await self._store.put(self.identity, json.dumps(rows))
 
-    async def _tune(self, call: Call, rows: Sequence[Variant]) -> Tuned:
-        refused = await self._bench.load(call, rows)
-        if BASE in refused:
-            raise BackendError(f"kernel {call.op.name}: {refused[BASE]}")
-        names = [row.name for row in rows if row.name not in refused]
-        base_ms = await self._rough(BASE)
-        ms = await self._look(names, base_ms)
-        right = await self._right(call, sorted(ms, key=lambda r: ms[r]), ms, refused)
-        ms = {name: t for name, t in ms.items() if name not in refused}
-        if len(right) > 1:
-            repeats = _repeats(FINAL_MS, min(ms[name] for name in right))
-            timed = [(name, repeats) for name in right]
-            ms |= await self._times(base_ms, timed, FINAL_ROUNDS)
-        _, _, sizes = call_key(call).partition(" ")
-        row = min(right, key=lambda r: ms[r])
-        return Tuned(call.op.name, sizes, row, ms, refused)
-
-    async def _right(
+    async def _tune(
         self,
+        bench: Bench,
         call: Call,
-        names: Sequence[str],
-        ms: Mapping[str, float],
-        refused: dict[str, str],
-    ) -> list[str]:
-        """Return the fastest rows that do as the base row does, or the base row.
-
-        Rows that do not are added to `refused`.
-        """
-        right: list[str] = []
-        wanted = await self._bench.outputs(BASE)
-        for name in names:
-            if len(right) == MAX_FINALISTS or (
-                right and ms[name] > FINALIST * ms[right[0]]
-            ):
-                break
-            if name != BASE:
-                got = await self._bench.outputs(name)
-                wrong = _first_wrong(call, got, wanted)
-                if wrong:
-                    refused[name] = f"deviates from the base kernel: {wrong}"
-                    continue
-            right.append(name)
-        return right
-
-    async def _look(self, names: Sequence[str], base_ms: float) -> dict[str, float]:
-        """Return about the milliseconds of a call by each row."""
-        repeats = _repeats(QUICK_MS, base_ms)
-        timed = [(name, repeats) for name in names]
-        ms = await self._times(base_ms, timed, QUICK_ROUNDS)
-        best = min(ms.values())
-        if best < base_ms / 2:  # passes were too short for the fast ones: look again
-            repeats = _repeats(QUICK_MS, best)
-            fast = [(n, repeats) for n in names if ms[n] < base_ms / 2]
-            ms |= await self._times(base_ms, fast, QUICK_ROUNDS)
-        return ms
-
-    async def _rough(self, name: str) -> float:
-        """Return about the milliseconds of a call."""
-        repeats = 1
-        ((ms,),) = await self._bench.time_ms((name, 1), [(name, repeats)], 1)
-        if ms < ROUNDED_MS:
-            repeats = 16
-            ((ms,),) = await self._bench.time_ms((name, 1), [(name, repeats)], 1)
-        return max(ms / repeats, LEAST_MS)
-
-    async def _times(
-        self, base_ms: float, rows: Sequence[tuple[str, int]], rounds: int
-    ) -> dict[str, float]:
-        """Return row -> median milliseconds a call, on a warm device."""
-        warm_up = (BASE, _repeats(WARM_UP_MS, base_ms))
-        times = await self._bench.time_ms(warm_up, rows, rounds)
-        pairs = zip(rows, times, strict=True)
-        return {name: median(each) / repeats for (name, repeats), each in pairs}
-
-
-def _repeats(pass_ms: float, call_ms: float) -> int:
-    """Return how many calls last about `pass_ms`."""
-    return max(1, min(int(pass_ms / max(call_ms, LEAST_MS)), MAX_REPEATS))
+        rows: Sequence[Variant],
+        refused: Mapping[str, str],
+    ) -> Tuned:
+        """Return how the rows of a loaded call did."""
+        names = [row.name for row in rows if row.name not in refused]
+        result = await Race(bench, call, dict(refused)).run(names)
+        _, _, sizes = call_key(call).partition(" ")
+        row = min(result.ms, key=lambda name: result.ms[name])
+        return Tuned(call.op.name, sizes, row, result.ms, result.refused)
 
 
 def _distance(call: Call, sizes: str) -> float:
@@ -314,16 +245,3 @@ def _distance(call: Call, sizes: str) -> float:
     other = {name: float(value) for name, _, value in words if name in call.op.dims}
     own = {name: float(call.consts[name]) for name in other}
     return sum(abs(math.log(own[name] / other[name])) for name in other)
-
-
-def _first_wrong(
-    call: Call, got: Mapping[str, Array], wanted: Mapping[str, Array]
-) -> str:
-    """Return in words the first output that deviates, or ""."""
-    for name, right in wanted.items():
-        if is_near(call, got[name], right):
-            continue
-        found = deviation(call, name, got[name], right)
-        if not found.passes:
-            return str(found)
-    return ""

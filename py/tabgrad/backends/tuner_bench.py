@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
+
+import numpy as np
 
 from tabgrad.backends.base import Progress, no_progress
 from tabgrad.backends.choice import Pick
@@ -13,6 +16,7 @@ from tabgrad.backends.probes import FMA, PROBES
 from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.backends.webgpu_host import GpuHost
+from tabgrad.backends.webgpu_kernels import Pipelines
 from tabgrad.errors import BackendError
 from tabgrad.ops import Call, Const, Op
 from tabgrad.ops.cases import case_call, case_inputs
@@ -21,8 +25,9 @@ from tabgrad.tensors import Array
 
 MAX_FLAT = 1 << 22  # elements of a flat argument: its time is linear beyond
 BUSY_SIZES: dict[str, Const] = {"N": 1 << 16, "ITERS": 64}  # a moment on any device
-BUSY_MS = 2.0  # of the passes that keep it busy
+BUSY_MS = 1.0  # of the passes that keep it busy
 MAX_BUSY = 1000  # calls of such a pass
+POOL = 100_003  # a prime: rows of an array do not repeat each other
 LEAST_MS = 0.1  # browsers round the device's clock to about this
 
 T = TypeVar("T")
@@ -51,15 +56,15 @@ class Multiplier:
         self._part = Part(program, range(1), 1)
         self._is_ready = False
 
-    async def run_during(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_during(self, work: Awaitable[T]) -> T:
         """Return what some work returns, and multiply until it does."""
-        task = asyncio.ensure_future(work)
+        task: asyncio.Future[T] = asyncio.ensure_future(work)
         try:
             while not task.done():
                 await self._multiply()
         finally:
-            result = await task
-        return result
+            await asyncio.wait([task])
+        return task.result()
 
     async def _multiply(self) -> None:
         if not self._is_ready:
@@ -75,15 +80,45 @@ class Multiplier:
         self._is_ready = False
 
 
-class GpuBench:
-    """One call at a time on a device of its own backend; see `tuner.Bench`."""
+class _Pool:
+    """Normal numbers that come again after a while: large arrays cost no time."""
 
-    def __init__(self, host: GpuHost, max_flat: int = MAX_FLAT) -> None:
-        """Make a bench with nothing loaded; `flat_limited` tells of `max_flat`."""
+    def __init__(self) -> None:
+        self._pool = np.random.default_rng(1).standard_normal(POOL, np.float32)
+        self._at = 0
+
+    def draw(self, shape: tuple[int, ...]) -> Array:
+        """Return an array of the next numbers."""
+        size = math.prod(shape)
+        turned = np.roll(self._pool, -self._at)
+        self._at = (self._at + size) % POOL
+        return np.resize(turned, shape)
+
+
+class GpuBench:
+    """One call at a time on a device of its own backend; see `race.Bench`."""
+
+    def __init__(
+        self,
+        host: GpuHost,
+        max_flat: int = MAX_FLAT,
+        beside: GpuBench | None = None,
+    ) -> None:
+        """Make a bench with nothing loaded.
+
+        Args:
+            host: the device.
+            max_flat: see `flat_limited`.
+            beside: a bench that takes turns with this one, and shares its kernels.
+        """
         self._max_flat = max_flat
         self._chooser = _RowByProgram({})
-        self._multiplier = Multiplier(host)
-        self._backend = WebgpuBackend(host, self._chooser, keeps_pipelines=True)
+        self.pipelines: Pipelines = (
+            beside.pipelines if beside else Pipelines(host, keeps_all=True)
+        )
+        self.multiplier: Multiplier = beside.multiplier if beside else Multiplier(host)
+        self._backend = WebgpuBackend(host, self._chooser, self.pipelines)
+        self._pool = _Pool()
         self._inputs: dict[str, Array] = {}
         self._op: Op | None = None
 
@@ -94,19 +129,19 @@ class GpuBench:
     def _limited(self, call: Call) -> Call:
         return replace(call, consts=flat_limited(call.op, call.consts, self._max_flat))
 
+    async def wait(self, work: Awaitable[T]) -> T:
+        """Return what some work returns; the device multiplies meanwhile."""
+        return await self.multiplier.run_during(work)
+
     async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
         """Allocate and fill inputs; return row -> why it is refused."""
-        return await self._multiplier.run_during(self._load_call(call, rows))
-
-    async def _load_call(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
         consts = self._limited(call).consts
         whole, tensors = case_call(call.op, consts, False)
         plan = single_call_plan(replace(whole, adds=call.adds), tensors)
         refused = await self._prepare(plan, rows)
         self._op = call.op
-        self._inputs = case_inputs(call.op, consts)
-        inputs = self._inputs.items()
-        await asyncio.gather(*(self._backend.write(*pair) for pair in inputs))
+        self._inputs = case_inputs(call.op, consts, self._pool.draw)
+        await self._backend.write_all(self._inputs)
         return refused
 
     async def _prepare(self, plan: Plan, rows: Sequence[Variant]) -> dict[str, str]:
@@ -153,7 +188,7 @@ class GpuBench:
         """Give everything back."""
         self._inputs = {}
         self._backend.free()
-        self._multiplier.free()
+        self.multiplier.free()
 
 
 def flat_limited(op: Op, consts: Mapping[str, Const], most: int) -> dict[str, Const]:

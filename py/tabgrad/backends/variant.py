@@ -40,6 +40,8 @@ class Variant:
         needs: WGSL extensions that it enables.
         fits: sizes -> whether the kernel can do them.
         is_likely: sizes -> whether it may be the fastest: the tuner tries no other.
+        is_spare: for devices that lack what other rows need: where one of these can do
+            a call, the tuner does not try this one.
         workgroup_bytes: sizes -> workgroup memory that it takes.
         scratch: sizes -> bytes of a buffer `scratch: array<f32>`, read and written,
             that every pass has at the binding after the op's arguments.
@@ -60,6 +62,7 @@ class Variant:
     needs: frozenset[str] = frozenset()
     fits: Callable[[Consts], bool] = _always
     is_likely: Callable[[Consts], bool] = _always
+    is_spare: bool = False
     workgroup_bytes: Callable[[Consts], int] = _none
     scratch: Callable[[Consts], int] = _none
     then: tuple[Variant, ...] = ()

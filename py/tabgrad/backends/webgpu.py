@@ -7,7 +7,7 @@ border for a whole chunk.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from tabgrad.backends.choice import BaseRows, Chooser
 from tabgrad.backends.id_bounds import id_bounds
 from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu_host import ErrorScopes, GpuHost, JsObject, js_message
-from tabgrad.backends.webgpu_kernels import Layouts, Pipelines
+from tabgrad.backends.webgpu_kernels import Pipelines
 from tabgrad.backends.webgpu_memory import allocate, check_fits, destroy, usable_bytes
 from tabgrad.backends.webgpu_transfers import Loaded, Transfers
 from tabgrad.backends.wgsl import Kernel, assemble_passes
@@ -56,22 +56,21 @@ class WebgpuBackend:
         self,
         host: GpuHost,
         chooser: Chooser | None = None,
-        *,
-        keeps_pipelines: bool = False,
+        pipelines: Pipelines | None = None,
     ) -> None:
         """Make a backend with no plan; it takes base kernels without a chooser.
 
         Args:
             host: the device.
             chooser: of kernels.
-            keeps_pipelines: keep all pipelines, not those of the last plan alone.
+            pipelines: what other backends compile, too; its own, those of the last plan
+                alone, if None.
         """
         self._host = host
         self.chooser: Chooser = chooser or BaseRows()
         self.adapter = host.adapter_name
         self.max_storage_bytes = usable_bytes(host.device.limits)
-        self._layouts = Layouts(host)
-        self._pipelines = Pipelines(host, self._layouts, keeps_all=keeps_pipelines)
+        self._pipelines = pipelines or Pipelines(host)
         self._loaded: Loaded | None = None
 
     @property
@@ -187,7 +186,7 @@ class WebgpuBackend:
         args = ", ".join(f"{name}={tensor}" for name, tensor in call.args.items())
         wanted = {
             "label": f"{call.op.name}({args})",
-            "layout": self._layouts.bind_group(call.op, kernel),
+            "layout": self._pipelines.layouts.bind_group(call.op, kernel),
             "entries": entries,
         }
         return self._host.device.createBindGroup(self._host.to_js(wanted))
@@ -265,12 +264,28 @@ class WebgpuBackend:
 
     async def write(self, tensor: str, values: Array, start: int = 0) -> None:
         """Write elements `start` on of a tensor, in order with the runs."""
+        await self._write_all([(tensor, values, start)])
+
+    async def write_all(self, arrays: Mapping[str, Array]) -> None:
+        """Write whole tensors, in order with the runs."""
+        await self._write_all([(name, values, 0) for name, values in arrays.items()])
+
+    async def _write_all(self, rows: Iterable[tuple[str, Array, int]]) -> None:
+        """Write elements from a start on of tensors, as many as a transfer takes."""
         loaded = self._require()
-        flat = values.reshape(-1)
-        step = SLICE_BYTES // ITEM_BYTES
-        for first in range(0, flat.size, step):
-            part = Transfers()
-            part.write(loaded, tensor, flat[first : first + step], start + first)
+        part, room = Transfers(), SLICE_BYTES // ITEM_BYTES
+        for tensor, values, start in rows:
+            flat = values.reshape(-1)
+            first = 0
+            while first < flat.size:
+                piece = flat[first : first + room]
+                part.write(loaded, tensor, piece, start + first)
+                first += piece.size
+                room -= piece.size
+                if room == 0:
+                    await self._play(loaded, "", 0, part, Transfers())
+                    part, room = Transfers(), SLICE_BYTES // ITEM_BYTES
+        if part.rows:
             await self._play(loaded, "", 0, part, Transfers())
 
     async def read(self, tensor: str, start: int = 0, count: int = -1) -> Array:

@@ -50,13 +50,11 @@ class Layouts:
 class Pipelines:
     """Compiles kernels, several at once; those of the last plan are kept, or all."""
 
-    def __init__(
-        self, host: GpuHost, layouts: Layouts, *, keeps_all: bool = False
-    ) -> None:
+    def __init__(self, host: GpuHost, *, keeps_all: bool = False) -> None:
         """Make an empty collection."""
         self._keeps_all = keeps_all
         self._host = host
-        self._layouts = layouts
+        self.layouts = Layouts(host)
         self._tasks: dict[str, asyncio.Task[JsObject]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self.warnings: list[str] = []
@@ -126,7 +124,7 @@ class Pipelines:
         await self._check_module(kernel, module, await scopes.first_error())
         wanted = {
             "label": kernel.label,
-            "layout": self._layouts.pipeline(op, kernel),
+            "layout": self.layouts.pipeline(op, kernel),
             "compute": {"module": module, "entryPoint": "main"},
         }
         try:

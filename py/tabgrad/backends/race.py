@@ -1,0 +1,152 @@
+"""Finds the fastest row of a loaded call that does as the base row does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Protocol, TypeVar
+
+from tabgrad.backends.selftest import deviation, is_near
+from tabgrad.backends.variant import BASE, Variant
+from tabgrad.errors import BackendError
+from tabgrad.ops import Call
+from tabgrad.tensors import Array
+
+WARM_UP_MS = 2.0  # a device rests for a moment between two measurements
+QUICK_MS, QUICK_ROUNDS = 0.3, 2  # a pass of the first look, and passes of each row
+FINAL_MS, FINAL_ROUNDS = 1.0, 5  # of the last
+FINALIST = 1.3  # times the fastest of the first look
+MAX_FINALISTS = 4
+MAX_REPEATS = 400  # in one pass
+LEAST_MS = 0.001  # shorter than any dispatch: keeps repeats finite
+ROUNDED_MS = 0.1  # browsers round the device's clock to about this
+
+T = TypeVar("T")
+
+
+class Bench(Protocol):
+    """Runs and times the rows of one call at a time."""
+
+    async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
+        """Compile rows of calls, in order; what does not compile fails in `load`."""
+
+    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+        """Allocate and fill inputs; return row -> why it is refused."""
+
+    async def wait(self, work: Awaitable[T]) -> T:
+        """Return what some work returns; the device must not rest meanwhile."""
+
+    async def outputs(self, row: str) -> dict[str, Array]:
+        """Return what a row writes, from the same inputs each time."""
+
+    async def time_ms(
+        self, warm_up: tuple[str, int], rows: Sequence[tuple[str, int]], rounds: int
+    ) -> list[list[float]]:
+        """Return milliseconds of each row's passes; rows take turns.
+
+        Args:
+            warm_up: row and repeats that run first, untimed.
+            rows: row and its repeats in a pass.
+            rounds: passes of each row.
+        """
+
+    def free(self) -> None:
+        """Give everything back."""
+
+
+@dataclass
+class Race:
+    """The rows of one call, on a bench where it is loaded.
+
+    Args:
+        bench: runs and times them.
+        call: what they do.
+        refused: row -> why it is not used.
+        ms: row -> milliseconds a call; the fastest are timed best.
+    """
+
+    bench: Bench
+    call: Call
+    refused: dict[str, str]
+    ms: dict[str, float] = field(default_factory=dict)
+    _base_ms: float = 0.0
+
+    async def run(self, names: Sequence[str]) -> Race:
+        """Time rows until the fastest of `ms` is one that does as the base row does.
+
+        Rows that do not are moved to `refused`.
+
+        Raises:
+            BackendError: the base row is refused.
+        """
+        if BASE in self.refused:
+            raise BackendError(f"kernel {self.call.op.name}: {self.refused[BASE]}")
+        self._base_ms = await self._rough(BASE)
+        await self._look(names)
+        await self._final()
+        row = self._fastest()
+        wanted = {} if row == BASE else await self.bench.outputs(BASE)
+        while row != BASE:
+            wrong = _first_wrong(self.call, await self.bench.outputs(row), wanted)
+            if not wrong:
+                break
+            self.refused[row] = f"deviates from the base kernel: {wrong}"
+            del self.ms[row]
+            await self._final()
+            row = self._fastest()
+        return self
+
+    def _fastest(self) -> str:
+        return min(self.ms, key=lambda name: self.ms[name])
+
+    async def _rough(self, name: str) -> float:
+        """Return about the milliseconds of a call."""
+        repeats = 1
+        ((ms,),) = await self.bench.time_ms((name, 1), [(name, repeats)], 1)
+        if ms < ROUNDED_MS:
+            repeats = 16
+            ((ms,),) = await self.bench.time_ms((name, 1), [(name, repeats)], 1)
+        return max(ms / repeats, LEAST_MS)
+
+    async def _look(self, names: Sequence[str]) -> None:
+        """Set about the milliseconds of each row."""
+        await self._time(names, _repeats(QUICK_MS, self._base_ms), QUICK_ROUNDS)
+        best = min(self.ms.values())
+        if best < self._base_ms / 2:  # passes were too short for the fast ones
+            fast = [name for name in names if self.ms[name] < self._base_ms / 2]
+            await self._time(fast, _repeats(QUICK_MS, best), QUICK_ROUNDS)
+
+    async def _final(self) -> None:
+        """Time the rows near the fastest anew, if there are several."""
+        best = min(self.ms.values())
+        near = sorted(self.ms, key=lambda name: self.ms[name])[:MAX_FINALISTS]
+        near = [name for name in near if self.ms[name] <= FINALIST * best]
+        if len(near) > 1:
+            await self._time(near, _repeats(FINAL_MS, best), FINAL_ROUNDS)
+
+    async def _time(self, names: Sequence[str], repeats: int, rounds: int) -> None:
+        """Set the median milliseconds of rows, on a warm device."""
+        warm_up = (BASE, _repeats(WARM_UP_MS, self._base_ms))
+        rows = [(name, repeats) for name in names]
+        times = await self.bench.time_ms(warm_up, rows, rounds)
+        for name, each in zip(names, times, strict=True):
+            self.ms[name] = median(each) / repeats
+
+
+def _repeats(pass_ms: float, call_ms: float) -> int:
+    """Return how many calls last about `pass_ms`."""
+    return max(1, min(int(pass_ms / max(call_ms, LEAST_MS)), MAX_REPEATS))
+
+
+def _first_wrong(
+    call: Call, got: Mapping[str, Array], wanted: Mapping[str, Array]
+) -> str:
+    """Return in words the first output that deviates, or ""."""
+    for name, right in wanted.items():
+        if is_near(call, got[name], right):
+            continue
+        found = deviation(call, name, got[name], right)
+        if not found.passes:
+            return str(found)
+    return ""
