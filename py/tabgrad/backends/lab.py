@@ -158,7 +158,7 @@ def _room(kib: int) -> Variant:
 
 
 def _rooms(is_small: bool) -> Experiment:
-    sizes = {"N": 1 << 10 if is_small else 1 << 22}
+    sizes = {"N": 1 << (10 if is_small else 20)}
     return _by_rows(ROOM, sizes, [_room(kib) for kib in (1, 4, 16, 32)])
 
 

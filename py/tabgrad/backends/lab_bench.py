@@ -11,7 +11,7 @@ import numpy as np
 from tabgrad.backends.base import Progress
 from tabgrad.backends.choice import Pick
 from tabgrad.backends.lab import Experiment, Way
-from tabgrad.backends.measure import Times, in_turn
+from tabgrad.backends.measure import Times, in_turn, timer_of
 from tabgrad.backends.selftest import deviation
 from tabgrad.backends.tuner_bench import Multiplier
 from tabgrad.backends.variant import WORKGROUP, Variant
@@ -68,8 +68,8 @@ class LabBench:
         self._backend.chooser = WayRows(ways)
         try:
             await self._multiplier.run_during(self._backend.prepare(plan))
-            errors = await self._multiplier.run_during(self._errors(experiment, ways))
-            times = await in_turn(self._backend, [way.name for way in ways])
+            outputs = await self._multiplier.run_during(self._outputs(experiment, ways))
+            times = await in_turn(timer_of(self._backend), [way.name for way in ways])
         finally:
             self._backend.free()
             self._multiplier.free()
@@ -77,7 +77,7 @@ class LabBench:
             {
                 "way": way.name,
                 "dispatches": way.dispatches,
-                "error": errors[way.name],
+                "error": _error(way, outputs[way.name], outputs[ways[0].name]),
                 **vars(times[way.name]),
             }
             for way in ways
@@ -86,28 +86,28 @@ class LabBench:
         why = "this device has too little workgroup memory"
         return rows + [{"way": name, "refused": why} for name in left]
 
-    async def _errors(
+    async def _outputs(
         self, experiment: Experiment, ways: Sequence[Way]
-    ) -> dict[str, float | None]:
-        wanted = await self._outputs(experiment, ways[0])
-        errors: dict[str, float | None] = {}
+    ) -> dict[str, list[Array]]:
+        outputs = {}
         for way in ways:
-            got = await self._outputs(experiment, way)
-            call = way.steps[-1][0]
-            ratios = [
-                deviation(call, call.op.outputs[0].name, *pair).ratio
-                for pair in zip(got, wanted, strict=False)
-            ]
-            errors[way.name] = min(max(ratios), 1e9) if ratios else None
-        return errors
+            names = list(dict.fromkeys(way.outputs))
+            shapes = {name: experiment.tensors[name].shape for name in names}
+            # zeros, so that nothing is left of another way
+            blank = {name: np.zeros(shapes[name], np.float32) for name in names}
+            writes = {**experiment.inputs, **blank}
+            found = await self._backend.run(way.name, 1, writes, names)
+            outputs[way.name] = [found[name] for name in way.outputs]
+        return outputs
 
-    async def _outputs(self, experiment: Experiment, way: Way) -> list[Array]:
-        names = list(dict.fromkeys(way.outputs))
-        shapes = {name: experiment.tensors[name].shape for name in names}
-        blank = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-        writes = {**experiment.inputs, **blank}  # nothing is left of another way
-        found = await self._backend.run(way.name, 1, writes, names)
-        return [found[name] for name in way.outputs]
+
+def _error(way: Way, got: list[Array], wanted: list[Array]) -> float | None:
+    """Return the largest deviation over what is allowed, or None with no output."""
+    call, _ = way.steps[-1]
+    name = call.op.outputs[0].name
+    pairs = zip(got, wanted, strict=False)
+    ratios = [deviation(call, name, *pair).ratio for pair in pairs]
+    return min(max(ratios), 1e9) if ratios else None
 
 
 def _plan(experiment: Experiment, ways: Sequence[Way]) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -34,6 +34,10 @@ _ROUNDED_MS = 0.1
 
 # calls that warm up, calls of a pass, passes -> ms of each pass
 Clock = Callable[[int, int, int], Awaitable[list[float]]]
+# what warms up and its calls, others and theirs in a pass, rounds -> ms of their passes
+Timer = Callable[
+    [tuple[str, int], Sequence[tuple[str, int]], int], Awaitable[list[list[float]]]
+]
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,39 @@ async def _rough(clock: Clock) -> float:
     return max(ms / repeats, 0.001)
 
 
-def _row_clock(bench: Bench, row: str) -> Clock:
+def _clock_of(time_ms: Timer, name: str) -> Clock:
     async def clock(warm_up: int, repeats: int, passes: int) -> list[float]:
-        return (await bench.time_ms((row, warm_up), [(row, repeats)], passes))[0]
+        return (await time_ms((name, warm_up), [(name, repeats)], passes))[0]
 
     return clock
+
+
+async def in_turn(time_ms: Timer, names: Sequence[str]) -> dict[str, Times]:
+    """Return the times of each name: they take turns, so that one clock is for all."""
+    ms = {name: await _rough(_clock_of(time_ms, name)) for name in names}
+    parts = [(name, _repeats(PASS_MS, ms[name], MAX_REPEATS)) for name in names]
+    warm_up = (names[0], _repeats(WARM_UP_MS, ms[names[0]], 10 * MAX_REPEATS))
+    rounds = [await time_ms(warm_up, parts, 1) for _ in range(PASSES)]
+    return {
+        name: Times.of([each[i][0] for each in rounds], repeats)
+        for i, (name, repeats) in enumerate(parts)
+    }
+
+
+def timer_of(backend: WebgpuBackend) -> Timer:
+    """Return what times the loaded programs of a backend."""
+
+    def part(program: str, repeats: int) -> Part:
+        kernels = range(backend.parts(program)[-1][2].stop)
+        return Part(program, kernels, repeats)
+
+    async def time_ms(
+        warm_up: tuple[str, int], programs: Sequence[tuple[str, int]], rounds: int
+    ) -> list[list[float]]:
+        first, *parts = (part(*each) for each in (warm_up, *programs))
+        return await backend.time_ms(first, parts, rounds)
+
+    return time_ms
 
 
 def _kernels_clock(backend: WebgpuBackend, program: str, kernels: range) -> Clock:
@@ -104,7 +136,7 @@ async def peaks(bench: Bench, shrink: int) -> dict[str, float]:
         refused = await bench.wait(loading)
         if refused:
             raise BackendError(f"probe {op.name}: {refused[BASE]}")
-        found[op.name] = await timed(_row_clock(bench, BASE))
+        found[op.name] = await timed(_clock_of(bench.time_ms, BASE))
     bench.free()
     flops = FMA_FLOPS * FMA_SIZES["N"] * FMA_SIZES["ITERS"] / shrink
     n_bytes = 2 * ITEM_BYTES * COPY_SIZES["N"] / shrink
@@ -121,6 +153,9 @@ async def compare_rows(
     row has `allowed`, over that share of the largest output.
     """
     refused = await bench.wait(bench.load(call, rows))
+    # at once: while outputs are compared the device rests and lowers its clocks
+    names = [row.name for row in rows if row.name not in refused]
+    times = await in_turn(bench.time_ms, names) if names else {}
     report: list[dict[str, Any]] = []
     wanted = {} if BASE in refused else await bench.outputs(BASE)
     for row in rows:
@@ -132,9 +167,8 @@ async def compare_rows(
         got = await bench.outputs(name)
         found = [deviation(call, a, got[a], wanted[a], row.tol) for a in wanted]
         error = min(max(each.ratio for each in found), 1e9)
-        times = await timed(_row_clock(bench, name))
         allowed = {"allowed": row.tol.rel} if row.tol else {}
-        report.append({"row": name, "error": error, **allowed, **vars(times)})
+        report.append({"row": name, "error": error, **allowed, **vars(times[name])})
     bench.free()
     return report
 
@@ -143,20 +177,6 @@ def square_call(op_name: str, size: int) -> Call:
     """Return a product of square matrices."""
     sizes = {"M": size, "N": size, "K": size}
     return case_call(OPS[op_name], sizes, False)[0]
-
-
-async def in_turn(backend: WebgpuBackend, programs: Sequence[str]) -> dict[str, Times]:
-    """Return the times of a step of each loaded program; they take turns."""
-    parts = []
-    for program in programs:
-        kernels = range(backend.parts(program)[-1][2].stop)
-        ms = await _rough(_kernels_clock(backend, program, kernels))
-        parts.append(Part(program, kernels, _repeats(PASS_MS, ms, MAX_REPEATS)))
-    long = round(WARM_UP_MS / PASS_MS)
-    warm_up = replace(parts[0], repeats=long * parts[0].repeats)
-    every = await backend.time_ms(warm_up, parts, PASSES)
-    pairs = zip(parts, every, strict=True)
-    return {part.program: Times.of(passes, part.repeats) for part, passes in pairs}
 
 
 async def op_table(
