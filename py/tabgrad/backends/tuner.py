@@ -122,6 +122,9 @@ class Tuner:
                 choice = self._rows if is_first else self._likely_rows
                 rows = {key: choice(call) for key, call in calls.items()}
                 pairs = [(calls[key], row) for key in calls for row in rows[key]]
+                if is_first:  # those that the others are held to are known, too
+                    others = [c for k, c in missing.items() if k not in trained]
+                    pairs += [(c, base_variant(c.op.name)) for c in others]
                 compiling = asyncio.ensure_future(self._benches[0].compile(pairs))
                 try:
                     await self._tune_each(calls, rows, tuned, told, end)

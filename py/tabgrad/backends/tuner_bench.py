@@ -17,6 +17,7 @@ from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.backends.webgpu_host import GpuHost
 from tabgrad.backends.webgpu_kernels import Pipelines
+from tabgrad.dims import resolve_shape
 from tabgrad.errors import BackendError
 from tabgrad.ops import Call, Const, Op
 from tabgrad.ops.cases import case_call, case_inputs
@@ -24,6 +25,7 @@ from tabgrad.plan import Plan, single_call_plan
 from tabgrad.tensors import Array
 
 MAX_FLAT = 1 << 22  # elements of a flat argument: its time is linear beyond
+MEMBERS_OF_FLAT = 4  # times as many in all arguments of a group
 BUSY_SIZES: dict[str, Const] = {"N": 1 << 16, "ITERS": 64}  # a moment on any device
 BUSY_MS = 1.0  # of the passes that keep it busy
 MAX_BUSY = 1000  # calls of such a pass
@@ -108,7 +110,7 @@ class GpuBench:
 
         Args:
             host: the device.
-            max_flat: see `flat_limited`.
+            max_flat: see `limited`.
             beside: a bench that takes turns with this one, and shares its kernels.
         """
         self._max_flat = max_flat
@@ -127,7 +129,7 @@ class GpuBench:
         await self._backend.compile_ahead([(self._limited(c), r) for c, r in pairs])
 
     def _limited(self, call: Call) -> Call:
-        return replace(call, consts=flat_limited(call.op, call.consts, self._max_flat))
+        return replace(call, consts=limited(call.op, call.consts, self._max_flat))
 
     async def wait(self, work: Awaitable[T]) -> T:
         """Return what some work returns; the device multiplies meanwhile."""
@@ -191,14 +193,20 @@ class GpuBench:
         self.multiplier.free()
 
 
-def flat_limited(op: Op, consts: Mapping[str, Const], most: int) -> dict[str, Const]:
-    """Return a call's constants with its flat length, if it is one, cut to a limit.
+def limited(op: Op, consts: Mapping[str, Const], most: int) -> dict[str, Const]:
+    """Return a call's constants with its flat length, or its members, cut to a limit.
 
-    Such a call (AdamW over all weights) may fill the device's memory; its time is
-    linear in the length, and so is the order of its rows.
+    Such a call (AdamW over all weights, the gradients of all layers) may fill the
+    memory of the device or the page; its time is linear in the length, and so is the
+    order of its rows.
     """
-    lengths = {arg.axes[0][1] for arg in op.args if len(arg.axes) == 1}
     out = dict(consts)
+    if "G" in op.dims:
+        dims = {letter: int(consts[letter]) for letter in op.dims}
+        size = sum(math.prod(resolve_shape(arg.axes, dims)) for arg in op.args)
+        out["G"] = min(dims["G"], max(1, MEMBERS_OF_FLAT * most * dims["G"] // size))
+        return out
+    lengths = {arg.axes[0][1] for arg in op.args if len(arg.axes) == 1}
     for letter in op.dims:
         if letter in lengths and consts[letter] > most:
             out[letter] = most
