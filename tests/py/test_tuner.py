@@ -66,6 +66,9 @@ class FakeBench:
         off = 1e-2 if name == "wrong" else 1e-7
         return {a.name: np.full(3, 1 + off, np.float32) for a in call.op.outputs}
 
+    def is_compiled(self, call: Call, rows: Sequence[Variant]) -> bool:
+        return True
+
     async def compile(self, pairs) -> None:
         self.compiled.append({(call.op.name, r.name) for call, r in pairs})
 
@@ -247,6 +250,34 @@ def test_a_base_row_that_fails_is_an_error_and_the_rest_is_kept(plan: Plan) -> N
         chosen(tuner_of(bench, store), plan)
     assert bench.is_free
     assert "linear_fwd" in store["card | browser | 1"]
+
+
+class SlowCompiler(FakeBench):
+    """Compiles products when another call is loaded, or never."""
+
+    def __init__(self, *, is_ever_done: bool = True) -> None:
+        super().__init__()
+        self.is_ever_done = is_ever_done
+
+    def is_compiled(self, call: Call, rows: Sequence[Variant]) -> bool:
+        is_done = self.is_ever_done and len(self.loaded) > 0
+        return call.op.name != "linear_fwd" or is_done
+
+
+def test_calls_that_are_compiled_come_before_costlier_ones_that_are_not(
+    plan: Plan,
+) -> None:
+    bench = SlowCompiler()
+    assert chosen(tuner_of(bench, FakeStore()), plan)["linear_fwd"] == "fast"
+    costliest_first = FakeBench()
+    chosen(tuner_of(costliest_first, FakeStore()), plan)
+    assert costliest_first.loaded[0].op.name == "linear_fwd"
+    assert [call.op.name for call in bench.loaded[:2]] == ["gelu_fwd", "linear_fwd"]
+
+
+def test_what_does_not_compile_is_loaded_at_last(plan: Plan) -> None:
+    bench = SlowCompiler(is_ever_done=False)
+    assert chosen(tuner_of(bench, FakeStore()), plan)["linear_fwd"] == "fast"
 
 
 class Turns(FakeBench):

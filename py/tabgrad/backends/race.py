@@ -29,7 +29,10 @@ class Bench(Protocol):
     """Runs and times the rows of one call at a time."""
 
     async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
-        """Compile rows of calls, in order; what does not compile fails in `load`."""
+        """Compile rows of calls; what does not compile fails in `load`."""
+
+    def is_compiled(self, call: Call, rows: Sequence[Variant]) -> bool:
+        """Return whether nothing is left to compile for a call to be loaded."""
 
     async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
         """Allocate and fill inputs; return row -> why it is refused."""

@@ -11,6 +11,7 @@ one runs at a fraction of its clocks, where other rows win.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import math
 import time
@@ -26,6 +27,7 @@ from tabgrad.backends.variants import base_variant, fitting_variants
 from tabgrad.ops import Call
 from tabgrad.plan import Plan
 
+POLL_S = 0.005
 BUDGET_S = 60.0  # calls left after it keep the base row until the next run
 
 
@@ -56,6 +58,39 @@ class Tuned:
     row: str
     ms: dict[str, float]
     refused: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """Calls that wait to be loaded, the costliest first.
+
+    Args:
+        calls: each call by its key.
+        rows: those that are tried.
+        compiling: what compiles them.
+        left: keys of calls that were not loaded.
+    """
+
+    calls: Mapping[str, Call]
+    rows: Mapping[str, Sequence[Variant]]
+    compiling: asyncio.Future[None]
+    left: list[str]
+
+    async def load_next(self, bench: Bench) -> tuple[str, dict[str, str]]:
+        """Load the costliest call that is compiled; return its key and `Bench.load`."""
+        key = self._compiled(bench)
+        while not key and not self.compiling.done():
+            await asyncio.sleep(POLL_S)
+            key = self._compiled(bench)
+        key = key or self.left[0]
+        self.left.remove(key)
+        return key, await bench.load(self.calls[key], self.rows[key])
+
+    def _compiled(self, bench: Bench) -> str:
+        for key in self.left:
+            if bench.is_compiled(self.calls[key], self.rows[key]):
+                return key
+        return ""
 
 
 class Tuner:
@@ -126,8 +161,9 @@ class Tuner:
                     others = [c for k, c in missing.items() if k not in trained]
                     pairs += [(c, base_variant(c.op.name)) for c in others]
                 compiling = asyncio.ensure_future(self._benches[0].compile(pairs))
+                queue = _Queue(calls, rows, compiling, list(calls))
                 try:
-                    await self._tune_each(calls, rows, tuned, told, end)
+                    await self._tune_each(queue, tuned, told, end)
                 finally:
                     await compiling
                 if self._is_skipped or self._clock() > end:
@@ -140,29 +176,27 @@ class Tuner:
 
     async def _tune_each(
         self,
-        calls: Mapping[str, Call],
-        rows: Mapping[str, Sequence[Variant]],
+        queue: _Queue,
         tuned: dict[str, Tuned],
         told: Callable[[], None],
         end: float,
     ) -> None:
         """Tune calls until `end`; each is loaded while the one before is timed."""
-        keys = list(calls)
-        loading: asyncio.Task[dict[str, str]] | None = None
+        benches = itertools.cycle(self._benches)
+        bench = next(benches)
+        loading: asyncio.Task[tuple[str, dict[str, str]]] | None = None
         try:
-            for i, key in enumerate(keys):
+            while queue.left or loading:
                 told()
                 if self._is_skipped or self._clock() > end:
                     return
-                bench = self._benches[i % len(self._benches)]
-                load = loading or bench.load(calls[key], rows[key])
-                refused = await bench.wait(load)
-                loading = None
-                if len(self._benches) > 1 and i + 1 < len(keys):
-                    other, later = self._benches[(i + 1) % 2], keys[i + 1]
-                    load = other.load(calls[later], rows[later])
-                    loading = asyncio.ensure_future(load)
-                tuned[key] = await self._tune(bench, calls[key], rows[key], refused)
+                key, refused = await bench.wait(loading or queue.load_next(bench))
+                other, loading = next(benches), None
+                if queue.left and other is not bench:
+                    loading = asyncio.ensure_future(queue.load_next(other))
+                call, rows = queue.calls[key], queue.rows[key]
+                tuned[key] = await self._tune(bench, call, rows, refused)
+                bench = other
         finally:
             if loading:
                 await asyncio.gather(loading, return_exceptions=True)

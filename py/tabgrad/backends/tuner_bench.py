@@ -11,12 +11,14 @@ from typing import TypeVar
 import numpy as np
 
 from tabgrad.backends.base import Progress, no_progress
-from tabgrad.backends.choice import Pick
+from tabgrad.backends.choice import Pick, call_key
 from tabgrad.backends.probes import FMA, PROBES
+from tabgrad.backends.product_variants import PRODUCTS
 from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.backends.webgpu_host import GpuHost
 from tabgrad.backends.webgpu_kernels import Pipelines
+from tabgrad.backends.wgsl import Kernel, assemble_passes
 from tabgrad.dims import resolve_shape
 from tabgrad.errors import BackendError
 from tabgrad.ops import Call, Const, Op
@@ -120,13 +122,35 @@ class GpuBench:
         )
         self.multiplier: Multiplier = beside.multiplier if beside else Multiplier(host)
         self._backend = WebgpuBackend(host, self._chooser, self.pipelines)
+        self._kernels: dict[tuple[str, str], tuple[Kernel, ...]] = (
+            beside._kernels if beside else {}
+        )
         self._pool = _Pool()
         self._inputs: dict[str, Array] = {}
         self._op: Op | None = None
 
     async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
-        """Compile rows of calls, in order; what does not compile fails in `load`."""
-        await self._backend.compile_ahead([(self._limited(c), r) for c, r in pairs])
+        """Compile rows of calls; what does not compile fails in `load`.
+
+        Products come last: they are long, and the other calls can be timed meanwhile.
+        """
+        ordered = sorted(pairs, key=lambda pair: pair[1].op in PRODUCTS)
+        await self.pipelines.compile_ahead(
+            (kernel, call.op)
+            for call, row in ordered
+            for kernel in self._kernels_of(call, row)
+        )
+
+    def is_compiled(self, call: Call, rows: Sequence[Variant]) -> bool:
+        """Return whether nothing is left to compile for a call to be loaded."""
+        kernels = [self._kernels.get((call_key(call), row.name)) for row in rows]
+        is_under_way = self.pipelines.is_under_way
+        return all(each and not any(map(is_under_way, each)) for each in kernels)
+
+    def _kernels_of(self, call: Call, row: Variant) -> tuple[Kernel, ...]:
+        kernels = assemble_passes(self._limited(call), row)
+        self._kernels[call_key(call), row.name] = kernels
+        return kernels
 
     def _limited(self, call: Call) -> Call:
         return replace(call, consts=limited(call.op, call.consts, self._max_flat))
@@ -189,6 +213,7 @@ class GpuBench:
     def free(self) -> None:
         """Give everything back."""
         self._inputs = {}
+        self._kernels.clear()
         self._backend.free()
         self.multiplier.free()
 

@@ -216,11 +216,6 @@ class WebgpuBackend:
             out[name] = flat.reshape(loaded.plan.tensors[name].shape).copy()
         return out
 
-    async def compile_ahead(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
-        """Compile rows of calls, in order, for plans to come; failures show there."""
-        wanted = [(k, c.op) for c, row in pairs for k in assemble_passes(c, row)]
-        await self._pipelines.compile_ahead(wanted)
-
     def parts(self, program: str) -> list[tuple[Call, str, range]]:
         """Return the calls of a program, their rows, and which kernels they are."""
         out: list[tuple[Call, str, range]] = []

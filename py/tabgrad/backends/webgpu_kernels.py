@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tabgrad.backends.base import Progress, no_progress
+from tabgrad.backends.base import Progress
 from tabgrad.backends.webgpu_host import ErrorScopes, GpuHost, JsObject, js_message
 from tabgrad.backends.wgsl import Kernel
 from tabgrad.errors import BackendError
@@ -77,10 +77,18 @@ class Pipelines:
             self._tasks = {source: self._tasks[source] for source in distinct}
         return found
 
-    async def compile_ahead(self, wanted: Sequence[tuple[Kernel, Op]]) -> None:
+    async def compile_ahead(self, wanted: Iterable[tuple[Kernel, Op]]) -> None:
         """Compile what compiles; a kernel that does not fails when it is wanted."""
-        distinct = {kernel.source: (kernel, op) for kernel, op in wanted}
-        await self._compile_all(distinct, no_progress)
+        tasks = []
+        for kernel, op in wanted:
+            tasks.append(self._task(kernel, op))
+            await asyncio.sleep(0)  # those under way go on while the next is written
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def is_under_way(self, kernel: Kernel) -> bool:
+        """Return whether a kernel is being compiled; one that failed is not."""
+        task = self._tasks.get(kernel.source)
+        return task is not None and not task.done()
 
     async def _compile_all(
         self, distinct: Mapping[str, tuple[Kernel, Op]], progress: Progress
