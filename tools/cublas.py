@@ -2,8 +2,8 @@
 
 `python3 tools/cublas.py RESULT.json` runs on a host with a card and PyTorch, reads the
 op tables that `bench.html?auto=ops` posted, and prints each distinct product with both
-times. cuBLAS does the product alone, in f32 (TF32 off) and inside a CUDA graph; ours
-does the bias, GELU or sums of columns along with it.
+times. cuBLAS does the product alone, in f32 (TF32 off) and inside a CUDA graph, a group
+of products as one batch; ours does the bias, GELU or sums of columns along with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 TURNED = {"matmul_nt": "nt", "matmul_nt_gelu_bwd": "nt"}
-TURNED |= {"matmul_tn": "tn", "linear_bwd_wb": "tn"}
+TURNED |= {"matmul_tn": "tn", "linear_bwd_wb": "tn", "grouped_linear_bwd_wb": "tn"}
 WARM_UP_MS, PASS_MS, PASSES = 300.0, 20.0, 7
 
 
@@ -27,25 +27,27 @@ def product_rows(report: Mapping[str, Any]) -> Iterable[tuple[str, dict[str, Any
     """Yield preset and row of each product in the op tables of a bench result."""
     for preset, table in report.get("ops", {}).items():
         for row in table.get("rows", ()):
-            if row["op"].startswith(("matmul_", "linear_")):
+            if row["op"].startswith(("matmul_", "linear_", "grouped_linear_")):
                 yield preset, row
 
 
-def sizes_of(row: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Return M, N, K of a row."""
+def sizes_of(row: Mapping[str, Any]) -> tuple[int, int, int, int]:
+    """Return M, N, K and members of a row."""
     pairs = dict(word.split("=") for word in row["sizes"].split() if "+=" not in word)
-    return int(pairs["M"]), int(pairs["N"]), int(pairs["K"])
+    m, n, k = (int(pairs[letter]) for letter in "MNK")
+    return m, n, k, int(pairs.get("G", 1))
 
 
-def timer(torch: ModuleType) -> Callable[[str, int, int, int], float]:
-    """Return what gives cuBLAS's milliseconds of a form (nn, nt, tn) and M, N, K."""
+def timer(torch: ModuleType) -> Callable[[str, int, int, int, int], float]:
+    """Return what gives cuBLAS's ms of a form (nn, nt, tn), M, N, K and members."""
 
-    def clock(form: str, m: int, n: int, k: int) -> float:
-        a = torch.randn((k, m) if form == "tn" else (m, k), device="cuda")
-        b = torch.randn((n, k) if form == "nt" else (k, n), device="cuda")
-        left = a.t() if form == "tn" else a
-        right = b.t() if form == "nt" else b
-        out = torch.empty((m, n), device="cuda")
+    def clock(form: str, m: int, n: int, k: int, members: int) -> float:
+        batch = (members,) if members > 1 else ()
+        a = torch.randn((*batch, *((k, m) if form == "tn" else (m, k))), device="cuda")
+        b = torch.randn((*batch, *((n, k) if form == "nt" else (k, n))), device="cuda")
+        left = a.mT if form == "tn" else a
+        right = b.mT if form == "nt" else b
+        out = torch.empty((*batch, m, n), device="cuda")
         torch.matmul(left, right, out=out)  # chooses its kernel before the capture
         graph = torch.cuda.CUDAGraph()
         inside = 20
@@ -86,9 +88,11 @@ def main() -> None:
     square = torch.randn((4096, 4096), device="cuda")
     for _ in range(int(WARM_UP_MS / 2.7)):  # raises the card's clocks
         square @ square
-    known: dict[tuple[str, int, int, int], float] = {}
+    known: dict[tuple[str, int, int, int, int], float] = {}
     totals: dict[str, list[float]] = {}
-    print("| preset | op | M, N, K | row | ours, us | cuBLAS, us | of cuBLAS's rate |")
+    print(
+        "| preset | op | M, N, K, members | row | ours, us | cuBLAS, us | of cuBLAS's rate |"
+    )
     print("|---|---|---|---|---|---|---|")
     for preset, row in product_rows(json.loads(given.result.read_text())):
         form = TURNED.get(row["op"], "nn")
