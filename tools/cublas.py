@@ -90,7 +90,7 @@ def main() -> None:
         square @ square
     known: dict[tuple[str, int, int, int, int], float] = {}
     totals: dict[str, list[float]] = {}
-    print("| preset | op | M, N, K, members | row | ours, us | cuBLAS, us | of its rate |")
+    print("| preset | op | M, N, K, members | row | ours, us | cuBLAS | of its rate |")
     print("|---|---|---|---|---|---|---|")
     for preset, row in product_rows(json.loads(given.result.read_text())):
         form = TURNED.get(row["op"], "nn")
