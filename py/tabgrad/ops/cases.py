@@ -34,6 +34,7 @@ def _matmuls() -> Iterable[Consts]:
     yield from ({"M": 9, "N": 10, "K": k} for k in EDGES)
     yield {"M": 67, "N": 131, "K": 257}
     yield {"M": 9, "N": 10, "K": 2049}  # more than the CPU engine packs at once
+    yield {"M": 7, "N": 40, "K": 150}  # few rows: a path of its own on the CPU engine
     # multiples of the tiles of faster kernels: one tile, several, several slices
     yield {"M": 48, "N": 16, "K": 16}
     yield {"M": 64, "N": 64, "K": 64}
