@@ -27,10 +27,10 @@ export async function measureCpu(api, wanted, part) {
   const { presets, sizes, threads = all } = wanted.cpu;
   await measureProducts(api, { forms: wanted.forms, sizes, threads }, part);
   for (const preset of presets) {
-    await part(`cpu/ops/${preset}`, () =>
+    await part(["cpu", "ops", preset], () =>
       api.measure({ what: "cpu_ops", preset, threads }),
     );
-    await part(`cpu/train/${preset}, ${named(threads)}`, () =>
+    await part(["cpu", "train", `${preset}, ${named(threads)}`], () =>
       trained(api, { preset, threads }),
     );
   }
@@ -51,7 +51,7 @@ async function measureProducts(api, { forms, sizes, threads }, part) {
     for (const n of new Set([1, threads])) {
       const { op, size, build } = { build: undefined, ...product };
       const words = [`${op} ${size}`, named(n), ...(build ? [build] : [])];
-      await part(`cpu/products/${words.join(", ")}`, () =>
+      await part(["cpu", "products", words.join(", ")], () =>
         api.measure({ what: "cpu_matmul", threads: n, ...product }),
       );
     }
@@ -66,12 +66,12 @@ async function measureProducts(api, { forms, sizes, threads }, part) {
  */
 async function measureScaling(api, preset, threads, part) {
   for (const n of [1, 2, 4, 8, 16, 32].filter((power) => power < threads)) {
-    await part(`cpu/train/${preset}, ${named(n)}`, () =>
+    await part(["cpu", "train", `${preset}, ${named(n)}`], () =>
       trained(api, { preset, threads: n }),
     );
   }
   for (const build of BUILDS) {
-    await part(`cpu/train/${preset}, ${named(threads)}, ${build}`, () =>
+    await part(["cpu", "train", `${preset}, ${named(threads)}, ${build}`], () =>
       trained(api, { preset, threads, build }),
     );
   }

@@ -97,7 +97,7 @@ export async function measureAll(api, wanted, onPart) {
   const part = partsOf(report, onPart, wanted.seconds);
   const shrink = report.is_software ? SOFTWARE_SHRINK : 1;
   if (wanted.sections.some((section) => section !== "cpu")) {
-    await part("peaks", () => api.measure({ what: "peaks", size: shrink }));
+    await part(["peaks"], () => api.measure({ what: "peaks", size: shrink }));
   }
   for (const section of wanted.sections) {
     await RUN[section](api, wanted, part);
@@ -115,27 +115,26 @@ async function browser() {
   return full?.length ? full.join(", ") : navigator.userAgent;
 }
 
-/** @typedef {(path: string, run: () => Promise<any>) => Promise<any>} Part */
+/** @typedef {(path: string[], run: () => Promise<any>) => Promise<any>} Part */
 
 /**
  * @param {Report} report
  * @param {(report: Report) => void} onPart
  * @param {number} seconds after which no part is begun
- * @returns {Part} runs something and notes its result or error under "a/b"
+ * @returns {Part} runs something and notes its result or error under a name in a name
  */
 function partsOf(report, onPart, seconds) {
   const end = performance.now() + seconds * 1000;
   return async (path, run) => {
     const start = performance.now();
     if (start > end) {
-      report.left_out = [...(report.left_out ?? []), path];
+      report.left_out = [...(report.left_out ?? []), path.join("/")];
       return undefined;
     }
     const result = await run().catch((error) => ({ error: String(error.message) }));
-    const keys = path.split("/");
-    const last = /** @type {string} */ (keys.pop());
+    const last = path[path.length - 1];
     let at = report;
-    for (const key of keys) {
+    for (const key of path.slice(0, -1)) {
       at[key] ??= {};
       at = at[key];
     }
@@ -152,7 +151,7 @@ const RUN = {
   async kernels(api, { sizes, forms }, part) {
     for (const size of sizes) {
       for (const op of forms) {
-        await part(`kernels/${op} ${size}`, () =>
+        await part(["kernels", `${op} ${size}`], () =>
           api.measure({ what: "matmul", op, size }),
         );
       }
@@ -160,17 +159,17 @@ const RUN = {
   },
   async ops(api, { presets, kernels }, part) {
     for (const preset of presets) {
-      await part(`ops/${preset}`, () => api.measure({ what: "ops", preset, kernels }));
+      await part(["ops", preset], () => api.measure({ what: "ops", preset, kernels }));
     }
   },
   async train(api, { presets, steps, kernels }, part) {
     for (const preset of presets) {
-      await part(`train/${preset}`, () => trained(api, preset, steps, kernels));
+      await part(["train", preset], () => trained(api, preset, steps, kernels));
     }
   },
   async backends(api, { presets, backends, kernels }, part) {
     for (const preset of presets) {
-      await part(`backends/${preset}`, () => compared(api, preset, backends, kernels));
+      await part(["backends", preset], () => compared(api, preset, backends, kernels));
     }
   },
   async variants(api, { presets: [preset], ops }, part) {
@@ -179,7 +178,7 @@ const RUN = {
     const { rows } = await api.measure({ what: "rows", preset });
     for (const [op, names] of Object.entries(rows)) {
       for (const name of ops && !ops.includes(op) ? [] : names) {
-        await part(`variants/${op} ${name}`, async () => {
+        await part(["variants", `${op} ${name}`], async () => {
           const kernels = { [op]: name };
           const run = await api.train({ ...wanted, backend: "webgpu", kernels });
           return { drift: drift(run.losses, losses), ms: run.ms_per_step.median };
@@ -188,14 +187,14 @@ const RUN = {
     }
   },
   async growth(api, { presets: [preset], growthSteps, kernels }, part) {
-    await part(`growth/${preset}`, () => grown(api, preset, growthSteps, kernels));
+    await part(["growth", preset], () => grown(api, preset, growthSteps, kernels));
   },
   async lab(api, { experiments }, part) {
     const { adapters } = await api.ready;
     const size = adapters.webgpu?.software ? SOFTWARE_SHRINK : 1;
     const { names } = await api.measure({ what: "lab" });
     for (const op of experiments ?? names) {
-      await part(`lab/${op}`, () => api.measure({ what: "lab", op, size }));
+      await part(["lab", op], () => api.measure({ what: "lab", op, size }));
     }
   },
   cpu: measureCpu,
