@@ -22,7 +22,7 @@
 
 const ELEMS: u32 = C / WIDTH;
 const VECTOR: u32 = W / WIDTH;
-const PADDING: u32 = VECTOR - ELEMS;
+const PADDED: u32 = VECTOR - ELEMS + 1u; // the last element of a vector and its padding
 
 fn dy_at(r: u32, e: u32) -> Elem {
   return dy[(member * R + r) * ELEMS + e];
@@ -34,13 +34,11 @@ fn n_at(r: u32, e: u32) -> Elem {
 }
 
 fn put(e: u32, sum_w: Elem, sum_b: Elem) {
-  let at = member * VECTOR;
-  dw[at + e] = sum_w;
-  db[at + e] = sum_b;
-  if (e == ELEMS - 1u) {
-    for (var i = 0u; i < PADDING; i++) {
-      dw[at + ELEMS + i] = Elem();
-      db[at + ELEMS + i] = Elem();
+  let at = member * VECTOR + e;
+  for (var i = 0u; i < PADDED; i++) {
+    if (i == 0u || e == ELEMS - 1u) {
+      dw[at + i] = select(Elem(), sum_w, i == 0u);
+      db[at + i] = select(Elem(), sum_b, i == 0u);
     }
   }
 }

@@ -20,7 +20,7 @@
 
 const ROW: u32 = N / WIDTH;
 const VECTOR: u32 = W / WIDTH;
-const PADDING: u32 = VECTOR - ROW;
+const PADDED: u32 = VECTOR - ROW + 1u; // the last element of a vector and its padding
 
 fn operand_x(at: u32) -> Elem {
   return x[member * (K * M / WIDTH) + at];
@@ -37,10 +37,10 @@ fn put(m: u32, n: u32, sum: Elem) {
 
 // Takes the sums over k of the second operand at columns WIDTH n to WIDTH n + WIDTH - 1.
 fn put_columns(n: u32, sum: Elem) {
-  db[member * VECTOR + n] = sum;
-  if (n == ROW - 1u) {
-    for (var i = 0u; i < PADDING; i++) {
-      db[member * VECTOR + ROW + i] = Elem();
+  let at = member * VECTOR + n;
+  for (var i = 0u; i < PADDED; i++) {
+    if (i == 0u || n == ROW - 1u) {
+      db[at + i] = select(Elem(), sum, i == 0u);
     }
   }
 }

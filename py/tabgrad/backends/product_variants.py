@@ -16,7 +16,7 @@ from tabgrad.tensors import ITEM_BYTES
 TILE = 8  # outputs along each axis of a thread in matmul/direct8.wgsl
 SMALL = 32  # the side of tiles that suit all but narrow products
 ENOUGH_TILES = 128  # of 64 x 64 and more: with fewer, cores of a large device idle
-MANY_TILES = 4 * ENOUGH_TILES  # that the largest threads want, and the smallest do not
+MANY_TILES = 8 * ENOUGH_TILES  # of 32 x 32, that larger ones do faster
 SPLIT_THREADS = (20_000, 64_000)  # of a product in parts: fewer idle, more cost traffic
 MAX_PARTS = 16
 QUAD_BYTES = 4 * ITEM_BYTES
@@ -122,8 +122,8 @@ class Blocking:
         if self.parts == 1:
             tiles = self._tiles(consts)
             if self.bm <= SMALL:
-                return tiles < 2 * MANY_TILES
-            return tiles >= (MANY_TILES if self.tm > TILE else ENOUGH_TILES)
+                return tiles < MANY_TILES
+            return tiles >= ENOUGH_TILES
         fewest, most = SPLIT_THREADS
         is_enough = self._threads(consts) > fewest or self.parts == MAX_PARTS
         return is_enough and self._threads(consts) <= most
@@ -186,22 +186,15 @@ def _sums(consts: Consts) -> int:
 # Large tiles for large products, down to tiles that divide narrow ones, and terms split
 # in parts where tiles are few: no one of them serves all sizes.
 BLOCKINGS = (
-    Blocking(128, 128, 16, 16, 8),
     Blocking(128, 128, 16, 8, 8),
     Blocking(64, 64, 16, 8, 8),
     Blocking(64, 64, 16, 8, 4),
     Blocking(32, 32, 32, 4, 4),
     Blocking(16, 16, 16, 4, 4),
-    *(
-        Blocking(*tile, parts)
-        for parts in (2, 4, 8, MAX_PARTS)
-        for tile in (
-            (16, 16, 16, 4, 4),
-            (32, 32, 32, 4, 4),
-            (64, 64, 16, 8, 8),
-            (128, 128, 16, 8, 8),
-        )
-    ),
+    *(Blocking(128, 128, 16, 8, 8, parts) for parts in (2, 4, 8)),
+    *(Blocking(64, 64, 16, 8, 8, parts) for parts in (2, 4, 8, MAX_PARTS)),
+    *(Blocking(32, 32, 32, 4, 4, parts) for parts in (2, 4, 8, MAX_PARTS)),
+    Blocking(16, 16, 16, 4, 4, MAX_PARTS),
 )
 
 

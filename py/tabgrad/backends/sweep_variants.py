@@ -23,6 +23,7 @@ _TILES = (
     Blocking(64, 64, 16, 4, 4),
     Blocking(64, 128, 16, 8, 4),
     Blocking(128, 64, 16, 8, 8),
+    Blocking(128, 128, 16, 16, 8),
     Blocking(256, 128, 16, 16, 8),
 )
 

@@ -29,7 +29,7 @@ from tabgrad.tensors import Array
 MAX_FLAT = 1 << 22  # elements of a flat argument: its time is linear beyond
 MEMBERS_OF_FLAT = 4  # times as many in all arguments of a group
 BUSY_SIZES: dict[str, Const] = {"N": 1 << 16, "ITERS": 64}  # a moment on any device
-BUSY_MS = 1.0  # of the passes that keep it busy
+BUSY_MS = 4.0  # of the passes that keep it busy: long beside the way there and back
 MAX_BUSY = 1000  # calls of such a pass
 POOL = 100_003  # a prime: rows of an array do not repeat each other
 LEAST_MS = 0.1  # browsers round the device's clock to about this
