@@ -15,7 +15,8 @@ namespace tabgrad {
 // alias   y may be x
 void gelu_fwd(const GeluFwd& a, Part& part) {
   part.share_flat(a.R * a.F, [&](std::size_t begin, std::size_t end) {
-    lanes(begin, end, [&](auto io, std::size_t i) { io.store(a.y + i, gelu4(io.load(a.x + i))); });
+    lanes(begin, end,
+          [&](auto io, std::size_t i) { io.store(a.y + i, gelu4(io.load(a.x + i)).y); });
   });
 }
 
@@ -27,7 +28,7 @@ void gelu_fwd(const GeluFwd& a, Part& part) {
 void gelu_bwd(const GeluBwd& a, Part& part) {
   part.share_flat(a.R * a.F, [&](std::size_t begin, std::size_t end) {
     lanes(begin, end, [&](auto io, std::size_t i) {
-      io.store(a.dx + i, io.load(a.dy + i) * gelu_slope4(io.load(a.x + i)));
+      io.store(a.dx + i, io.load(a.dy + i) * gelu4(io.load(a.x + i)).slope);
     });
   });
 }

@@ -82,22 +82,27 @@ void linear_fwd(const LinearFwd& a, Part& part) {
              part);
 }
 
-// linear_gelu_fwd: pre = x w + b, y = pre Phi(pre) with the normal distribution Phi.
+// linear_gelu_fwd: y = h Phi(h) and slope = Phi(h) + h phi(h), where h = x w + b, Phi is the
+// normal distribution and phi its density.
 //
 // reads   x (M, K)  w (K, N)  b (N)
-// writes  pre (M, N)  y (M, N)             pre is kept for gelu_bwd
-// alias   pre and y are none of the others
+// writes  y (M, N)  slope (M, N)           slope is kept for matmul_nt_mul
+// alias   y and slope are none of the others
 void linear_gelu_fwd(const LinearGeluFwd& a, Part& part) {
   do_product({.x = {a.x, a.K, 1},
               .w = {a.w, 1, a.N},
               .b = a.b,
-              .y = a.pre,
+              .y = a.y,
               .M = a.M,
               .N = a.N,
               .K = a.K,
               .adds = false,
-              .beside = a.y},
-             part, [&](auto io, std::size_t i) { io.store(a.y + i, gelu4(io.load(a.pre + i))); });
+              .beside = a.slope},
+             part, [&](auto io, std::size_t i) {
+               const Gelu gelu = gelu4(io.load(a.y + i));
+               io.store(a.y + i, gelu.y);
+               io.store(a.slope + i, gelu.slope);
+             });
 }
 
 // linear_residual_fwd: y = a + (x w + b).
@@ -120,13 +125,13 @@ void linear_residual_fwd(const LinearResidualFwd& a, Part& part) {
              });
 }
 
-// matmul_nt_gelu_bwd: y = (x w^T) (Phi(pre) + pre phi(pre)).
-// Forward: pre Phi(pre) w, with the gradient x.
+// matmul_nt_mul: y = (x w^T) slope, element by element.
+// Forward: gelu(h) w, with the gradient x; slope is that of gelu at h.
 //
-// reads   x (M, K)  w (N, K)  pre (M, N)
+// reads   x (M, K)  w (N, K)  slope (M, N)
 // writes  y (M, N)
 // alias   y is none of the others
-void matmul_nt_gelu_bwd(const MatmulNtGeluBwd& a, Part& part) {
+void matmul_nt_mul(const MatmulNtMul& a, Part& part) {
   do_product({.x = {a.x, a.K, 1},
               .w = {a.w, a.K, 1},
               .b = nullptr,
@@ -135,9 +140,9 @@ void matmul_nt_gelu_bwd(const MatmulNtGeluBwd& a, Part& part) {
               .N = a.N,
               .K = a.K,
               .adds = false,
-              .beside = a.pre},
+              .beside = a.slope},
              part, [&](auto io, std::size_t i) {
-               io.store(a.y + i, io.load(a.y + i) * gelu_slope4(io.load(a.pre + i)));
+               io.store(a.y + i, io.load(a.y + i) * io.load(a.slope + i));
              });
 }
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-TURNED = {"matmul_nt": "nt", "matmul_nt_gelu_bwd": "nt"}
+TURNED = {"matmul_nt": "nt", "matmul_nt_mul": "nt"}
 TURNED |= {"matmul_tn": "tn", "linear_bwd_wb": "tn", "grouped_linear_bwd_wb": "tn"}
 WARM_UP_MS, PASS_MS, PASSES = 300.0, 20.0, 7
 

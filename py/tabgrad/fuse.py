@@ -7,9 +7,10 @@ The plain program is the definition; a test holds the two equal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tabgrad.errors import PlanError
 from tabgrad.graph import Graph
 from tabgrad.ops import Call
 from tabgrad.tensors import Tensor
@@ -20,7 +21,8 @@ class Rule:
     """`first` followed, maybe later, by `second` becomes `fused`.
 
     `link` is the (first, second) argument pair that must be one tensor. `args` gives
-    each fused argument as "1.name" or "2.name". `in_place` is an argument of the
+    each fused argument as "1.name" or "2.name"; "1.name.part" is a tensor that only
+    fused programs have, named after that argument's. `in_place` is an argument of the
     second that takes the tensor of an argument of the first from then on.
     """
 
@@ -39,7 +41,7 @@ RULES = (
         "gelu_fwd",
         "linear_gelu_fwd",
         ("y", "x"),
-        {"x": "1.x", "w": "1.w", "b": "1.b", "pre": "1.y", "y": "2.y"},
+        {"x": "1.x", "w": "1.w", "b": "1.b", "y": "2.y", "slope": "1.y.slope"},
         drops_link=False,
     ),
     Rule(
@@ -52,9 +54,9 @@ RULES = (
     Rule(
         "matmul_nt",
         "gelu_bwd",
-        "matmul_nt_gelu_bwd",
+        "matmul_nt_mul",
         ("y", "dy"),
-        {"x": "1.x", "w": "1.w", "pre": "2.x", "y": "2.dx"},
+        {"x": "1.x", "w": "1.w", "slope": "2.x.slope", "y": "2.dx"},
     ),
     Rule(
         "matmul_tn",
@@ -81,8 +83,11 @@ def fuse(calls: Sequence[Call], tensors: dict[str, Tensor]) -> tuple[Call, ...]:
 
     Args:
         calls: the program, as autodiff left it.
-        tensors: the plan's; nothing is added, those out of use are the caller's to
-            drop.
+        tensors: the plan's; what only the fused program has is added, those out of
+            use are the caller's to drop.
+
+    Raises:
+        PlanError: a call still reads a tensor that the rules left no call to write.
     """
     fused = list(calls)
     for rule in RULES:
@@ -92,7 +97,19 @@ def fuse(calls: Sequence[Call], tensors: dict[str, Tensor]) -> tuple[Call, ...]:
             if second is not None:
                 _merge(rule, fused, at, second, tensors)
             at += 1
-    return tuple(_without_residual_copies(fused))
+    fused = _without_residual_copies(fused)
+    lost = _written(calls) - _written(fused)
+    for call in fused:
+        for name in lost.intersection(call.tensors_read()):
+            raise PlanError(
+                f"{call.op.name} reads {name}, which no call of the fused program "
+                "writes; add a rule that replaces the read too"
+            )
+    return tuple(fused)
+
+
+def _written(calls: Iterable[Call]) -> set[str]:
+    return {name for call in calls for name in call.tensors_written()}
 
 
 def _partner(rule: Rule, calls: Sequence[Call], at: int) -> int | None:
@@ -132,8 +149,11 @@ def _merge(
     """Replace the calls `at` and `later` by their fusion, at `at`."""
     pair = {"1": calls[at], "2": calls[later]}
     sources = {name: source.split(".") for name, source in rule.args.items()}
-    args = {name: pair[n].args[arg] for name, (n, arg) in sources.items()}
-    adds = [name for name, (n, arg) in sources.items() if arg in pair[n].adds]
+    args = {
+        name: ".".join([pair[n].args[arg], *part])
+        for name, (n, arg, *part) in sources.items()
+    }
+    adds = [name for name, (n, arg, *_) in sources.items() if arg in pair[n].adds]
     graph = Graph(tensors)
     graph.call(rule.fused, args, adds=adds)
     calls[at : at + 1] = graph.calls

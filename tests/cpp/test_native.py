@@ -61,10 +61,15 @@ def test_training_follows_numpy(nano_runs):
     assert got["losses"][-1] < got["losses"][0]
 
 
-def test_gelu_keeps_its_relative_error_far_into_the_tail(native_library):
+def test_gelu_and_its_slope_keep_their_relative_errors_far_into_the_tail(
+    native_library,
+):
     # the fit of the tail is good to 5.2e-8; what is more is float32 rounding
-    worst = run_module("tests.cpp.run_gelu", str(native_library))
-    assert worst["error"] < 5e-7, worst
+    found = run_module("tests.cpp.run_gelu", str(native_library))
+    assert found["y"]["error"] < 5e-7, found
+    assert found["slope"]["error"] < 5e-7, found
+    assert found["far_y"], "beyond 13.5 GELU is max(x, 0)"
+    assert found["far_slope"], "beyond 13.5 its slope is 0 or 1"
 
 
 def test_weights_drawn_inside_are_those_of_numpy_to_the_bit(native_library):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tabgrad.backends.numpy import NumpyBackend
+from tabgrad.errors import PlanError
 from tabgrad.fuse import RULES
 from tabgrad.ops import OPS
 from tabgrad.plan import build_plan
@@ -58,8 +59,17 @@ def test_every_rule_names_arguments_that_exist(rule):
     ops = {"1": OPS[rule.first], "2": OPS[rule.second]}
     assert set(rule.args) == {a.name for a in OPS[rule.fused].args}
     for source in rule.args.values():
-        number, _, name = source.partition(".")
+        number, name, *_ = source.split(".")
         assert ops[number].arg(name)
+
+
+def test_a_read_of_what_the_rules_left_unwritten_is_refused(monkeypatch):
+    without = [rule for rule in RULES if rule.fused != "matmul_nt_mul"]
+    monkeypatch.setattr("tabgrad.fuse.RULES", without)
+    with pytest.raises(
+        PlanError, match=r"gelu_bwd reads h\.\d\.mlp\.fc, which no call"
+    ):
+        build_plan(preset("Nano"), 1 << 20, is_fused=True)
 
 
 def test_no_second_buffer_of_the_size_of_the_logits():

@@ -45,9 +45,9 @@ PRODUCTS = {
     "matmul_nt": Product(is_nk=True),
     "matmul_tn": Product(is_km=True),
     "linear_fwd": Product(),
-    "linear_gelu_fwd": Product(libs=("alone", "xw", "erfc")),
+    "linear_gelu_fwd": Product(libs=("alone", "xw", "gelu")),
     "linear_residual_fwd": Product(),
-    "matmul_nt_gelu_bwd": Product(is_nk=True, libs=("alone", "xw", "erfc")),
+    "matmul_nt_mul": Product(is_nk=True),
     "linear_bwd_wb": Product(is_km=True, has_columns=True, libs=("alone",)),
     "grouped_linear_bwd_wb": Product(is_km=True, has_columns=True, libs=("members",)),
 }

@@ -36,7 +36,7 @@ _MATMULS = (
     "linear_fwd",
     "linear_gelu_fwd",
     "linear_residual_fwd",
-    "matmul_nt_gelu_bwd",
+    "matmul_nt_mul",
     "linear_bwd_wb",
     "grouped_linear_bwd_wb",
 )

@@ -143,7 +143,7 @@ _CASES: dict[str, Callable[[], Iterable[Consts]]] = {
     "linear_fwd": _matmuls,
     "linear_gelu_fwd": _matmuls,
     "linear_residual_fwd": _matmuls,
-    "matmul_nt_gelu_bwd": _matmuls,
+    "matmul_nt_mul": _matmuls,
     "linear_bwd_wb": _matmuls,
     "xent_fwd_bwd": lambda: _tall_rows("V"),
     "bias_bwd": _columns,

@@ -121,11 +121,16 @@ GELU_FWD = Op(
 )
 
 
+def gelu_slope(x: Array) -> Array:
+    """Return Phi(x) + x phi(x), the derivative of x Phi(x)."""
+    density = x.dtype.type(_INV_SQRT_2PI) * np.exp(x.dtype.type(-0.5) * x * x)
+    slope: Array = normal_cdf(x) + x * density
+    return slope
+
+
 def gelu_bwd(x: Array, dy: Array) -> Array:
     """Return dx = dy (Phi(x) + x phi(x)). Forward: y = x Phi(x)."""
-    density = x.dtype.type(_INV_SQRT_2PI) * np.exp(x.dtype.type(-0.5) * x * x)
-    dx: Array = dy * (normal_cdf(x) + x * density)
-    return dx
+    return dy * gelu_slope(x)
 
 
 GELU_BWD = Op(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tabgrad.ops.contract import Const, Op, Tol, Vjp
-from tabgrad.ops.gelu import gelu_bwd, gelu_fwd
+from tabgrad.ops.gelu import gelu_fwd, gelu_slope
 from tabgrad.tensors import Array, padded_rows
 
 
@@ -113,15 +113,15 @@ BIAS_BWD = Op(
 
 
 def linear_gelu_fwd(x: Array, w: Array, b: Array) -> tuple[Array, Array]:
-    """Return pre = x w + b, kept for the backward, and y = gelu(pre)."""
+    """Return y = gelu(x w + b), and the slope of gelu there, kept for the backward."""
     pre = x @ w + b
-    return pre, gelu_fwd(pre)
+    return gelu_fwd(pre), gelu_slope(pre)
 
 
 LINEAR_GELU_FWD = Op(
     "linear_gelu_fwd",
     reads={"x": "M K", "w": "K N", "b": "N"},
-    writes={"pre": "M N", "y": "M N"},
+    writes={"y": "M N", "slope": "M N"},
     reference=linear_gelu_fwd,
     flops=_flops,
     tol=_TOL,
@@ -144,16 +144,17 @@ LINEAR_RESIDUAL_FWD = Op(
 )
 
 
-def matmul_nt_gelu_bwd(x: Array, w: Array, pre: Array) -> Array:
-    """Return y = (x w^T) gelu'(pre): the gradient of a GELU's input."""
-    return gelu_bwd(pre, x @ w.T)
+def matmul_nt_mul(x: Array, w: Array, slope: Array) -> Array:
+    """Return y = (x w^T) slope, element by element: the gradient of a GELU's input."""
+    y: Array = (x @ w.T) * slope
+    return y
 
 
-MATMUL_NT_GELU_BWD = Op(
-    "matmul_nt_gelu_bwd",
-    reads={"x": "M K", "w": "N K", "pre": "M N"},
+MATMUL_NT_MUL = Op(
+    "matmul_nt_mul",
+    reads={"x": "M K", "w": "N K", "slope": "M N"},
     writes={"y": "M N"},
-    reference=matmul_nt_gelu_bwd,
+    reference=matmul_nt_mul,
     flops=_flops,
     tol=_TOL,
 )
@@ -202,7 +203,7 @@ OPS = (
     BIAS_BWD,
     LINEAR_GELU_FWD,
     LINEAR_RESIDUAL_FWD,
-    MATMUL_NT_GELU_BWD,
+    MATMUL_NT_MUL,
     LINEAR_BWD_WB,
     GROUPED_LINEAR_BWD_WB,
 )

@@ -1,4 +1,4 @@
-"""The fits of cpp/special.h are as good as their comments say."""
+"""The fits of cpp/special.h and wgsl/lib/gelu.wgsl are as good as they say."""
 
 import math
 import re
@@ -10,6 +10,7 @@ from tabgrad.ops.gelu import normal_cdf
 from tools.paths import ROOT
 
 HEADER = (ROOT / "cpp" / "special.h").read_text()
+SHADER = (ROOT / "wgsl" / "lib" / "gelu.wgsl").read_text()
 
 
 def coefficients(struct: str) -> list[float]:
@@ -36,6 +37,14 @@ def test_the_tail_of_the_normal_distribution_is_a_fit_of_degree_eight():
     t = 1 / (1 + 0.35 * u)
     fit = np.exp(-u * u / 2) * t * np.polyval(p, t)
     assert np.abs(fit / -normal_cdf(-u) - 1).max() < 5.3e-8
+
+
+def test_the_shader_has_the_same_fit_of_the_tail():
+    body = SHADER[SHADER.index("var p = ") : SHADER.index("let decay")]
+    numbers = re.findall(r"Elem\(([^)]+)\)", body)
+    p = [-float(np.float32(number)) for number in numbers]
+    assert p == coefficients("NormalNumbers")
+    assert "fma(Elem(0.35), u, Elem(1.0))" in SHADER
 
 
 def test_ln_2_is_split_so_that_the_first_part_is_exact():

@@ -1,11 +1,11 @@
-// matmul_nt_gelu_bwd: y = (x w^T) gelu'(pre), the gradient of a GELU's input.
+// matmul_nt_mul: y = (x w^T) slope, element by element: the gradient of a GELU's input.
 //
-//   forward: act = pre Phi(pre); out = act w'; x is the gradient of out, and w here is (N, K)
-//   y[m, n] = (Phi(pre) + pre phi(pre)) sum_k x[m, k] w[n, k]
+//   forward: act = gelu(h); out = act w; x is the gradient of out, slope that of gelu at h
+//   y[m, n] = slope[m, n] sum_k x[m, k] w[n, k]
 //
 // The epilogue; the product itself is a file of wgsl/matmul/.
 //
-// reads   x (M, K)  w (N, K)  pre (M, N)
+// reads   x (M, K)  w (N, K)  slope (M, N)
 // writes  y (M, N)
 // grid    as the product wants
 // limits  none; any M, N, K
@@ -14,11 +14,11 @@
 
 @group(0) @binding(0) var<storage, read> x: array<Elem>;
 @group(0) @binding(1) var<storage, read> w: array<Elem>;
-@group(0) @binding(2) var<storage, read> pre: array<Elem>;
+@group(0) @binding(2) var<storage, read> slope: array<Elem>;
 @group(0) @binding(3) var<storage, read_write> y: array<Elem>;
 
 // Takes the sums of row m at columns WIDTH n to WIDTH n + WIDTH - 1.
 fn put(m: u32, n: u32, sum: Elem) {
   let at = m * (N / WIDTH) + n;
-  y[at] = sum * gelu_slope(pre[at]);
+  y[at] = sum * slope[at];
 }
