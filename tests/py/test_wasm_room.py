@@ -34,7 +34,7 @@ def test_a_batch_that_does_not_fit_is_told_with_the_share_that_would():
     assert room_words(plan_of(batch_size=4), MOST) == (
         "Of the plan's 21.20 GB, weights, gradients and two moments of 960,142,656 "
         "parameters take 15.36 GB; the rest is nearly all activations, the largest "
-        "h.0.mlp.fc (2048 x 7296) with 0.06 GB. What fits has batch_size x "
+        "h.0.mlp.gelu (2048 x 7296) with 0.06 GB. What fits has batch_size x "
         "block_size at most 31 % of this, or fewer layers, or a smaller n_embd."
     )
 
