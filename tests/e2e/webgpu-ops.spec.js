@@ -1,4 +1,5 @@
 // Every op and case on WebGPU against the float64 references, and what failures say.
+import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
 import { GpuPython } from "./gpu_python.js";
 import { noteWebgpuRun } from "./webgpu_ran.js";
@@ -34,6 +35,15 @@ test("every other row of the table gives the same on the cases that fit it", asy
   expect(report.rows).toBeGreaterThan(20);
   expect(report.cases).toBeGreaterThan(3 * report.rows);
   noteWebgpuRun(`${report.cases} cases of ${report.rows} variants`, report.adapter);
+});
+
+test("GELU and its slope keep their relative errors into the tail", async () => {
+  const url = new URL("../ops/gelu_errors.py", import.meta.url);
+  await gpu.run(readFileSync(url, "utf8"));
+  const found = await gpu.json("await gelu_report()");
+  expect(found.y.error, `at ${found.y.x}`).toBeLessThan(1.5e-5);
+  expect(found.slope.error, `at ${found.slope.x}`).toBeLessThan(1.5e-5);
+  expect([found.far_y, found.far_slope]).toEqual([true, true]);
 });
 
 test("the kernels of the presets compile without a warning", async () => {
