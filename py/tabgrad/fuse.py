@@ -2,6 +2,7 @@
 
 Rules replace two calls by one where the tensor between them has no other use, or
 where both read the same tensors; residual gradients are renamed instead of copied.
+Forward calls may keep another tensor for the backward: GELU's slope, not its input.
 The plain program is the definition; a test holds the two equal.
 """
 

@@ -22,7 +22,7 @@ FAR = (14.6, 40.0, 500.0, 1e10, 3e38)
 
 
 async def report(backend: Backend) -> dict[str, Any]:
-    """Return the worst relative errors up to |x| = 12.9, and whether far points are exact.
+    """Return the worst relative errors up to |x| = 12.9, and if far points are exact.
 
     The slope is a sum of two terms that is 0 at x = -0.75: its error is relative to the
     sizes of the terms.
