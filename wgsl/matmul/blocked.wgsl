@@ -6,18 +6,19 @@
 // registers while this one is multiplied. Where tiles are few, the terms are split in PARTS.
 //
 // needs   M N K GRID_X WG; BM BN BK TM TN; BUFFERS: 2 take one barrier a slice, 1 takes two;
-//         LANES_M x LANES_N threads that read together; X_IS_KM: x is (K, M); W_IS_NK: w is
-//         (N, K); HAS_COLUMNS; Elem vec4<f32>; lib/staging; lib/whole_sums or lib/part_sums;
-//         lib/alone or lib/members
+//         REFETCHES: the last slice is fetched twice, which saves a branch; LANES_M x LANES_N
+//         threads that read together; X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); HAS_COLUMNS;
+//         Elem vec4<f32>; fn operand_x, operand_w(at); lib/staging; lib/whole_sums or
+//         lib/part_sums; lib/alone or lib/members
 // limits  BM divides M, BN divides N, BK PARTS divides K
 // source  Goto and van de Geijn 2008; layout of fragments as in NVIDIA's CUTLASS
 
 const TM4: u32 = TM / 4u;
 const TN4: u32 = TN / 4u;
-const X_BLOCKS: u32 = BM4 * BK4;
-const BLOCKS: u32 = X_BLOCKS + BN4 * BK4;
 const SHARE: u32 = (BLOCKS + WG - 1u) / WG; // blocks that a thread fetches
 const SLICES: u32 = K / BK / PARTS;
+const X_SLICE: u32 = BK4 * select(1u, M, X_IS_KM); // quads from one slice to the next
+const W_SLICE: u32 = BK4 * select(N, 1u, W_IS_NK);
 const TILES_M: u32 = M / BM;
 const TILES_N: u32 = N / BN;
 const TILES: u32 = TILES_M * TILES_N;
@@ -42,59 +43,87 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
   let tn = warp % WARPS_N * LANES_N + lane % LANES_N;
   let tm = warp / WARPS_N * LANES_M + lane / LANES_N;
   var sum: array<array<Quad, TN4>, TM>;
-  var next: array<mat4x4<f32>, SHARE>;
+  var start: array<u32, SHARE>;
+  var next: array<array<vec4<f32>, QUADS>, SHARE>;
   var columns: array<vec4<f32>, SHARE>; // of the second operand's blocks
   for (var s = 0u; s < SHARE; s++) { // unroll
     let block = thread + s * WG;
-    if (block < X_BLOCKS) {
-      next[s] = fetch_x(block, m0, k0);
-    } else if (block < BLOCKS) {
-      next[s] = fetch_w(block - X_BLOCKS, n0, k0);
+    if ((s + 1u) * WG <= X_BLOCKS || (s * WG < X_BLOCKS && block < X_BLOCKS)) {
+      start[s] = x_quad(block, m0, k0);
+      for (var c = 0u; c < QUADS; c++) { // unroll
+        next[s][c] = operand_x(start[s] + c * X_STEP);
+      }
+    } else if ((s + 1u) * WG <= BLOCKS || block < BLOCKS) {
+      start[s] = w_quad(block - X_BLOCKS, n0, k0);
+      for (var c = 0u; c < QUADS; c++) { // unroll
+        next[s][c] = operand_w(start[s] + c * W_STEP);
+      }
     }
   }
   for (var slice = 0u; slice < SLICES; slice++) {
-    let buffer = slice % BUFFERS;
+    let first = slice % BUFFERS * BK; // row of the buffer
     if (BUFFERS == 1u) {
       workgroupBarrier();
     }
     for (var s = 0u; s < SHARE; s++) { // unroll
       let block = thread + s * WG;
-      if (block < X_BLOCKS) {
-        store_x(buffer, block, next[s]);
-      } else if (block < BLOCKS) {
-        store_w(buffer, block - X_BLOCKS, next[s]);
+      if ((s + 1u) * WG <= X_BLOCKS || (s * WG < X_BLOCKS && block < X_BLOCKS)) {
+        for (var c = 0u; c < QUADS; c++) { // unroll
+          if (X_IS_KM) {
+            x_tile[(first + block / BM4 * 4u + c) * X_ROW + block % BM4] = staged(next[s][c]);
+          } else {
+            let turned = vec4<f32>(next[s][0][c], next[s][1][c], next[s][2][c], next[s][3][c]);
+            x_tile[(first + c * BK4 + block % BK4) * X_ROW + block / BK4] = staged(turned);
+          }
+        }
+      } else if ((s + 1u) * WG <= BLOCKS || block < BLOCKS) {
+        let other = block - X_BLOCKS;
+        for (var c = 0u; c < QUADS; c++) { // unroll
+          if (W_IS_NK) {
+            let turned = vec4<f32>(next[s][0][c], next[s][1][c], next[s][2][c], next[s][3][c]);
+            w_tile[(first + c * BK4 + other % BK4) * W_ROW + other / BK4] = staged(turned);
+          } else {
+            w_tile[(first + other / BN4 * 4u + c) * W_ROW + other % BN4] = staged(next[s][c]);
+          }
+        }
         if (HAS_COLUMNS) {
           columns[s] += next[s][0] + next[s][1] + next[s][2] + next[s][3];
         }
       }
     }
     workgroupBarrier();
-    if (slice + 1u < SLICES) {
+    if (REFETCHES || slice + 1u < SLICES) {
+      let ahead = min(slice + 1u, SLICES - 1u);
       for (var s = 0u; s < SHARE; s++) { // unroll
         let block = thread + s * WG;
-        if (block < X_BLOCKS) {
-          next[s] = fetch_x(block, m0, k0 + (slice + 1u) * BK);
-        } else if (block < BLOCKS) {
-          next[s] = fetch_w(block - X_BLOCKS, n0, k0 + (slice + 1u) * BK);
+        if ((s + 1u) * WG <= X_BLOCKS || (s * WG < X_BLOCKS && block < X_BLOCKS)) {
+          for (var c = 0u; c < QUADS; c++) { // unroll
+            next[s][c] = operand_x(start[s] + ahead * X_SLICE + c * X_STEP);
+          }
+        } else if ((s + 1u) * WG <= BLOCKS || block < BLOCKS) {
+          for (var c = 0u; c < QUADS; c++) { // unroll
+            next[s][c] = operand_w(start[s] + ahead * W_SLICE + c * W_STEP);
+          }
         }
       }
     }
     for (var k = 0u; k < BK; k++) { // unroll
-      let row = buffer * BK + k;
+      let row = first + k;
+      let turned = first + k % 4u * BK4 + k / 4u; // where a transposed operand has term k
       var a: array<Quad, TM4>;
       var b: array<Quad, TN4>;
       for (var i = 0u; i < TM4; i++) { // unroll
         if (X_IS_KM) {
-          a[i] = quad_of(x_tile[row * BM4 + i * (BM / TM) + tm]);
+          a[i] = quad_of(x_tile[row * X_ROW + i * (BM / TM) + tm]);
         } else {
-          a[i] = quad_of(x_tile[row * BM4 + (i * (BM / TM) + tm + k / 4u * TURN) % BM4]);
+          a[i] = quad_of(x_tile[turned * X_ROW + i * (BM / TM) + tm]);
         }
       }
       for (var j = 0u; j < TN4; j++) { // unroll
         if (W_IS_NK) {
-          b[j] = quad_of(w_tile[row * BN4 + (j * (BN / TN) + tn + k / 4u * TURN) % BN4]);
+          b[j] = quad_of(w_tile[turned * W_ROW + j * (BN / TN) + tn]);
         } else {
-          b[j] = quad_of(w_tile[row * BN4 + j * (BN / TN) + tn]);
+          b[j] = quad_of(w_tile[row * W_ROW + j * (BN / TN) + tn]);
         }
       }
       for (var i = 0u; i < TM; i++) { // unroll

@@ -22,8 +22,6 @@ const M: u32 = R;
 const N: u32 = V;
 const K: u32 = C;
 const SLICES: u32 = K / BK;
-const X_BLOCKS: u32 = BM4 * BK4;
-const BLOCKS: u32 = X_BLOCKS + BN4 * BK4;
 const SHARE: u32 = (BLOCKS + WG - 1u) / WG;
 const_assert V == BN && BN4 == LANES && WG * TM == BM * LANES;
 
@@ -38,17 +36,26 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var s = 0u; s < SHARE; s++) { // unroll
       let block = tid + s * WG;
       if (block < X_BLOCKS) {
-        store_x(0u, block, fetch_x(block, m0, slice * BK));
+        let at = x_quad(block, m0, slice * BK);
+        let q = mat4x4<f32>(x[at], x[at + X_STEP], x[at + 2u * X_STEP], x[at + 3u * X_STEP]);
+        for (var c = 0u; c < QUADS; c++) { // unroll
+          x_tile[(c * BK4 + block % BK4) * X_ROW + block / BK4] = transpose(q)[c];
+        }
       } else if (block < BLOCKS) {
-        store_w(0u, block - X_BLOCKS, fetch_w(block - X_BLOCKS, 0u, slice * BK));
+        let other = block - X_BLOCKS;
+        let at = w_quad(other, 0u, slice * BK);
+        let q = mat4x4<f32>(w[at], w[at + W_STEP], w[at + 2u * W_STEP], w[at + 3u * W_STEP]);
+        for (var c = 0u; c < QUADS; c++) { // unroll
+          w_tile[(c * BK4 + other % BK4) * W_ROW + other / BK4] = transpose(q)[c];
+        }
       }
     }
     workgroupBarrier();
     for (var k = 0u; k < BK; k++) { // unroll
-      let b = w_tile[k * BN4 + (lane + k / 4u * TURN) % BN4];
+      let term = k % 4u * BK4 + k / 4u;
+      let b = w_tile[term * W_ROW + lane];
       for (var i = 0u; i < TM; i++) { // unroll
-        let m4 = (row + i) / 4u % BM4;
-        let a = x_tile[k * BM4 + (m4 + k / 4u * TURN) % BM4][(row + i) % 4u];
+        let a = x_tile[term * X_ROW + (row + i) / 4u][(row + i) % 4u];
         sum[i] = fma(vec4<f32>(a), b, sum[i]);
       }
     }

@@ -222,7 +222,7 @@ def _head_row(rows: int, per_thread: int) -> Variant:
         flags={"X_IS_KM": False, "W_IS_NK": True},
         fits=lambda c: c["V"] == vocab and not (c["R"] % rows or c["C"] % terms),
         workgroup_bytes=lambda _: (
-            ELEMENT_BYTES * ((rows + vocab) * terms + 2 * threads)
+            ELEMENT_BYTES * ((rows + vocab + 16) * terms + 2 * threads)
         ),
     )
 

@@ -20,6 +20,8 @@ MANY_TILES = 8 * ENOUGH_TILES  # of 32 x 32, that larger ones do faster
 SPLIT_THREADS = (20_000, 64_000)  # of a product in parts: fewer idle, more cost traffic
 MAX_PARTS = 16
 QUAD_BYTES = 4 * ITEM_BYTES
+TILE_BANKS = 8  # quads that workgroup memory hands out at once
+FEW_SUMS = 64  # a thread's sums that leave registers for more than them
 STAGING = ("staged_f32", "staging")  # libraries of matmul/blocked
 TILE_WORKGROUP = 32  # few, since a thread does much: small products still spread out
 
@@ -108,6 +110,19 @@ class Blocking:
         sizes |= {"TM": self.tm, "TN": self.tn, "WG": wide * high, "BUFFERS": 1}
         return {**sizes, "LANES_N": lanes_n, "LANES_M": lanes // lanes_n}
 
+    def refetches(self, product: Product) -> bool:
+        """Return whether the last slice is fetched twice rather than after a branch.
+
+        Whether that pays is up to the driver's compiler: see docs/lab/blocked-products.
+        """
+        return (product.is_km or product.is_nk) and self.tm * self.tn <= FEW_SUMS
+
+    def workgroup_bytes(self, product: Product) -> int:
+        """Return the room of two slices; `wgsl/lib/staging.wgsl` pads turned rows."""
+        pad = TILE_BANKS // min(self.bk // 4, TILE_BANKS) * 4
+        padded = (not product.is_km) + product.is_nk
+        return (self.bm + self.bn + pad * padded) * self.bk * ITEM_BYTES
+
     def fits(self, consts: Consts) -> bool:
         """Return whether the tile divides a product."""
         terms = self.bk * self.parts
@@ -148,10 +163,10 @@ class Blocking:
             constants=self.constants,
             libs=("elem4", *product.libs, "whole_sums", *STAGING),
             main="matmul/blocked",
-            flags=product.flags,
+            flags={**product.flags, "REFETCHES": self.refetches(product)},
             fits=self.fits,
             is_likely=is_likely or self.is_likely,
-            workgroup_bytes=lambda _: (self.bm + self.bn) * self.bk * ITEM_BYTES,
+            workgroup_bytes=lambda _: self.workgroup_bytes(product),
         )
         return row if self.parts == 1 else self._split(row, product)
 
@@ -186,9 +201,11 @@ def _sums(consts: Consts) -> int:
 # Large tiles for large products, down to tiles that divide narrow ones, and terms split
 # in parts where tiles are few: no one of them serves all sizes.
 BLOCKINGS = (
+    Blocking(128, 128, 16, 8, 16),
     Blocking(128, 128, 16, 8, 8),
     Blocking(64, 64, 16, 8, 8),
     Blocking(64, 64, 16, 8, 4),
+    Blocking(64, 64, 32, 8, 4),
     Blocking(32, 32, 32, 4, 4),
     Blocking(16, 16, 16, 4, 4),
     *(Blocking(128, 128, 16, 8, 8, parts) for parts in (2, 4, 8)),
