@@ -17,11 +17,8 @@ const TM4: u32 = TM / 4u;
 const TN4: u32 = TN / 4u;
 const SHARE: u32 = (BLOCKS + WG - 1u) / WG; // blocks that a thread fetches
 const SLICES: u32 = K / BK / PARTS;
-const X_SLICE: u32 = BK4 * select(1u, M, X_IS_KM); // quads from one slice to the next
-const W_SLICE: u32 = BK4 * select(N, 1u, W_IS_NK);
-const TILES_M: u32 = M / BM;
 const TILES_N: u32 = N / BN;
-const TILES: u32 = TILES_M * TILES_N;
+const TILES: u32 = M / BM * TILES_N;
 const_assert WG == (BM / TM) * (BN / TN);
 const LANES: u32 = LANES_M * LANES_N; // threads that read together
 const WARPS_N: u32 = BN / TN / LANES_N;
@@ -61,31 +58,16 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
     }
   }
   for (var slice = 0u; slice < SLICES; slice++) {
-    let first = slice % BUFFERS * BK; // row of the buffer
+    let buffer = slice % BUFFERS;
     if (BUFFERS == 1u) {
       workgroupBarrier();
     }
     for (var s = 0u; s < SHARE; s++) { // unroll
       let block = thread + s * WG;
       if ((s + 1u) * WG <= X_BLOCKS || (s * WG < X_BLOCKS && block < X_BLOCKS)) {
-        for (var c = 0u; c < QUADS; c++) { // unroll
-          if (X_IS_KM) {
-            x_tile[(first + block / BM4 * 4u + c) * X_ROW + block % BM4] = staged(next[s][c]);
-          } else {
-            let turned = vec4<f32>(next[s][0][c], next[s][1][c], next[s][2][c], next[s][3][c]);
-            x_tile[(first + c * BK4 + block % BK4) * X_ROW + block / BK4] = staged(turned);
-          }
-        }
+        store_x(buffer, block, next[s][0], next[s][1], next[s][2], next[s][3]);
       } else if ((s + 1u) * WG <= BLOCKS || block < BLOCKS) {
-        let other = block - X_BLOCKS;
-        for (var c = 0u; c < QUADS; c++) { // unroll
-          if (W_IS_NK) {
-            let turned = vec4<f32>(next[s][0][c], next[s][1][c], next[s][2][c], next[s][3][c]);
-            w_tile[(first + c * BK4 + other % BK4) * W_ROW + other / BK4] = staged(turned);
-          } else {
-            w_tile[(first + other / BN4 * 4u + c) * W_ROW + other % BN4] = staged(next[s][c]);
-          }
-        }
+        store_w(buffer, block - X_BLOCKS, next[s][0], next[s][1], next[s][2], next[s][3]);
         if (HAS_COLUMNS) {
           columns[s] += next[s][0] + next[s][1] + next[s][2] + next[s][3];
         }
@@ -108,23 +90,15 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
       }
     }
     for (var k = 0u; k < BK; k++) { // unroll
-      let row = first + k;
-      let turned = first + k % 4u * BK4 + k / 4u; // where a transposed operand has term k
+      let x_row = buffer * BK + select(k % 4u * BK4 + k / 4u, k, X_IS_KM);
+      let w_row = buffer * BK + select(k, k % 4u * BK4 + k / 4u, W_IS_NK);
       var a: array<Quad, TM4>;
       var b: array<Quad, TN4>;
       for (var i = 0u; i < TM4; i++) { // unroll
-        if (X_IS_KM) {
-          a[i] = quad_of(x_tile[row * X_ROW + i * (BM / TM) + tm]);
-        } else {
-          a[i] = quad_of(x_tile[turned * X_ROW + i * (BM / TM) + tm]);
-        }
+        a[i] = quad_of(x_tile[x_row * X_ROW + i * (BM / TM) + tm]);
       }
       for (var j = 0u; j < TN4; j++) { // unroll
-        if (W_IS_NK) {
-          b[j] = quad_of(w_tile[turned * W_ROW + j * (BN / TN) + tn]);
-        } else {
-          b[j] = quad_of(w_tile[row * W_ROW + j * (BN / TN) + tn]);
-        }
+        b[j] = quad_of(w_tile[w_row * W_ROW + j * (BN / TN) + tn]);
       }
       for (var i = 0u; i < TM; i++) { // unroll
         for (var j = 0u; j < TN4; j++) { // unroll
@@ -149,11 +123,7 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
     }
     workgroupBarrier();
     if (thread < BN4) {
-      var total = vec4<f32>();
-      for (var k = 0u; k < BK4; k++) {
-        total += vec4<f32>(quad_of(w_tile[k * BN4 + thread]));
-      }
-      leave_columns(part, n0 / 4u + thread, total);
+      leave_columns(part, n0 / 4u + thread, sum_of_blocks(thread));
     }
   }
 }

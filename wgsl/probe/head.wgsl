@@ -37,17 +37,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       let block = tid + s * WG;
       if (block < X_BLOCKS) {
         let at = x_quad(block, m0, slice * BK);
-        let q = mat4x4<f32>(x[at], x[at + X_STEP], x[at + 2u * X_STEP], x[at + 3u * X_STEP]);
-        for (var c = 0u; c < QUADS; c++) { // unroll
-          x_tile[(c * BK4 + block % BK4) * X_ROW + block / BK4] = transpose(q)[c];
-        }
+        store_x(0u, block, x[at], x[at + X_STEP], x[at + 2u * X_STEP], x[at + 3u * X_STEP]);
       } else if (block < BLOCKS) {
         let other = block - X_BLOCKS;
         let at = w_quad(other, 0u, slice * BK);
-        let q = mat4x4<f32>(w[at], w[at + W_STEP], w[at + 2u * W_STEP], w[at + 3u * W_STEP]);
-        for (var c = 0u; c < QUADS; c++) { // unroll
-          w_tile[(c * BK4 + other % BK4) * W_ROW + other / BK4] = transpose(q)[c];
-        }
+        store_w(0u, other, w[at], w[at + W_STEP], w[at + 2u * W_STEP], w[at + 3u * W_STEP]);
       }
     }
     workgroupBarrier();
