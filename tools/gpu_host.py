@@ -12,6 +12,7 @@ neither Node nor a network when dist/ was built elsewhere and copied here. It ma
 import functools
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import threading
@@ -84,14 +85,24 @@ def run_gpu_host(query: str, seconds: int) -> int:
     with tempfile.TemporaryDirectory() as profile:
         words = [_browser(), *FLAGS, f"--user-data-dir={profile}", url]
         with (Path(profile) / "log").open("w") as log:
+            # Debian's command is a script that waits for the browser: a signal to
+            # it alone would leave the browser running
             browser = subprocess.Popen(
-                words, env=_environment(), stdout=log, stderr=log
+                words,
+                env=_environment(),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
-            came.wait(seconds)
-            browser.terminate()
-            browser.wait()
+            try:
+                came.wait(seconds)
+            finally:
+                if browser.poll() is None:
+                    os.killpg(browser.pid, signal.SIGTERM)
+                browser.wait()
         said = (Path(profile) / "log").read_text(errors="replace")
     server.shutdown()
+    server.server_close()
     if not posted:
         raise BuildError(f"no result within {seconds} s; Chromium said: {said[-2000:]}")
     return _keep(json.loads(posted[0]))
