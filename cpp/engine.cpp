@@ -42,6 +42,7 @@ struct Head {
   std::uint64_t magic;
   std::uint64_t contract;
   std::uint64_t arena_bytes;
+  std::uint64_t shared;  // byte of the arena
   std::uint64_t scratch_bytes;
   std::uint64_t n_programs;
 };
@@ -53,7 +54,7 @@ struct Program {
 
 struct Engine {
   Team team;
-  Room room{0, 0};
+  Room room{0, 0, 0};
   std::byte* arena = nullptr;
   std::size_t used_bytes = 0;  // of the arena, by any plan so far: the rest is zeros
   const std::uint64_t* plan = nullptr;
@@ -103,12 +104,13 @@ void run_normals(Part& part) {
 }
 
 // Walks through the calls of a program; false where one is unknown or leaves its room.
-bool fits(const std::uint64_t* plan, std::size_t n_words, const Program& program) {
+bool fits(const std::uint64_t* plan, std::size_t n_words, const Program& program,
+          const Room& room) {
   std::uint64_t at = program.start;
   for (std::uint64_t i = 0; i < program.n_calls; ++i) {
     if (at >= n_words || plan[at] >= std::size(OPS)) return false;
     const OpRow& op = OPS[plan[at]];
-    if (op.n_words > n_words - at || !op.fits(plan + at, engine.room)) return false;
+    if (op.n_words > n_words - at || !op.fits(plan + at, room)) return false;
     at += op.n_words;
   }
   return true;
@@ -125,7 +127,8 @@ Status run_program(int number, int n_steps, double* ends) {
   if (chosen == nullptr) return NO_PROGRAM;
   if (chosen->n_calls == 0 || n_steps < 1) return OK;  // no barrier would hold the team
   job = {engine.plan + chosen->start, chosen->n_calls, n_steps, ends};
-  engine.team.run(run_job);
+  float* shared = at<float*>(engine.arena, engine.head().shared);
+  engine.team.run(run_job, shared);
   return OK;
 }
 
@@ -136,10 +139,12 @@ Status check(const std::uint64_t* plan, std::size_t n_words) {
   if (head.contract != CONTRACT) return OTHER_CONTRACT;
   if (head.n_programs > (n_words - sizeof(Head) / 8) / 2) return NOT_A_PLAN;
   if (head.arena_bytes > engine.room.arena) return DOES_NOT_FIT;
+  if (head.shared % 4 != 0 || head.shared > head.arena_bytes) return DOES_NOT_FIT;
   if (head.scratch_bytes > engine.room.scratch) return DOES_NOT_FIT;
+  const Room room{head.shared, head.arena_bytes - head.shared, engine.room.scratch};
   const auto* programs = reinterpret_cast<const Program*>(&head + 1);
   for (std::uint64_t i = 0; i < head.n_programs; ++i) {
-    if (!fits(plan, n_words, programs[i])) return DOES_NOT_FIT;
+    if (!fits(plan, n_words, programs[i], room)) return DOES_NOT_FIT;
   }
   return OK;
 }
@@ -157,7 +162,7 @@ EXPORTED std::byte* tg_open(std::size_t arena_bytes, std::size_t scratch_bytes, 
     scratch[i] = reinterpret_cast<float*>(take_block(scratch_bytes));
     has_all = scratch[i] != nullptr;
   }
-  engine.room = {arena_bytes, scratch_bytes};
+  engine.room = {arena_bytes, 0, scratch_bytes};
   engine.used_bytes = 0;
   if (!has_all) return nullptr;
   return engine.team.start(static_cast<std::size_t>(n_threads), scratch) ? engine.arena : nullptr;
@@ -213,7 +218,7 @@ EXPORTED int tg_fill_normals(std::size_t offset, std::size_t n, std::uint32_t se
                              std::uint32_t stream, float std) {
   if (!engine.room.holds(offset, n)) return OUTSIDE;
   normals = {at<float*>(engine.arena, offset), n, {seed_low, seed_high}, sub_stream, stream, std};
-  engine.team.run(run_normals);
+  engine.team.run(run_normals, nullptr);
   return OK;
 }
 
@@ -225,7 +230,7 @@ EXPORTED void tg_close() {
   engine.times = nullptr;
   give_back_blocks();
   engine.arena = nullptr;
-  engine.room = {0, 0};
+  engine.room = {0, 0, 0};
 }
 
 }  // namespace tabgrad

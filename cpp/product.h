@@ -1,19 +1,26 @@
-// How a matrix product is done: y cut into blocks for the threads, blocks into tiles.
+// How a matrix product is done: both operands packed by all threads, then y cut into blocks
+// for the threads and blocks into tiles.
 //
 // M, N rows and columns of y, K the axis summed over. n is a plain operand and t a
-// transposed one. Blocks of x and w are packed into panels in the order in which a tile
-// reads them, filled with zeros at the edges, so that every tile is whole.
+// transposed one. x and w are packed once, into memory that all threads see, as panels in
+// the order in which a tile reads them, filled with zeros at the edges, so that every tile
+// is whole.
 // Source: Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication".
 #pragma once
 
 #include <algorithm>
 
-#include "contract.h"
+#include "room.h"
 #include "simd.h"
 #include "team.h"
 #include "tile.h"
 
 namespace tabgrad {
+
+inline constexpr std::size_t DEPTH = 256;        // of a slice of K: a panel of it stays in L1
+inline constexpr std::size_t SIDE_BY_SIDE = 4;  // panels that are filled together
+inline constexpr std::size_t BLOCK_ROWS = 96;   // at most
+inline constexpr std::size_t BLOCK_COLUMNS = 96;
 
 // An operand as rows of vectors along K: element (i, k) is p[i * step + k * k_step].
 struct Operand {
@@ -79,12 +86,11 @@ template <std::size_t W>
 void pack(float* panels, const Operand& from, std::size_t n, std::size_t depth) {
   std::size_t i = 0;
   if (from.step == 1) {
-    // panels side by side, so that a cache line is read once, or nearly
-    constexpr std::size_t PANELS = W == 8 ? 2 : 4;
-    for (; i + PANELS * W <= n; i += PANELS * W) {
+    // so that a cache line is read once, or nearly
+    for (; i + SIDE_BY_SIDE * W <= n; i += SIDE_BY_SIDE * W) {
       for (std::size_t k = 0; k < depth; ++k) {
         const float* p = from.p + i + k * from.k_step;
-        for (std::size_t j = 0; j < PANELS; ++j) {
+        for (std::size_t j = 0; j < SIDE_BY_SIDE; ++j) {
           groups<W>([&](std::size_t g) {
             store4(panels + (i + j * W) * depth + k * W + g, load4(p + j * W + g));
           });
@@ -130,56 +136,94 @@ inline void update_tile(const Product& p, std::size_t m, std::size_t n, std::siz
   }
 }
 
-// What a thread keeps packed: a block of w, which the row blocks below each other share.
-class Packed {
- public:
-  explicit Packed(float* scratch) : x(scratch), w_(scratch + MATMUL_ROWS * MATMUL_DEPTH) {}
+constexpr std::size_t parts_of(std::size_t n, std::size_t part) { return (n + part - 1) / part; }
 
-  const float* w(const Product& p, std::size_t n, std::size_t columns, std::size_t k,
-                 std::size_t depth) {
-    if (n != n_ || k != k_) pack<TILE_COLUMNS>(w_, p.w.at(n, k), columns, depth);
-    n_ = n;
-    k_ = k;
-    return w_;
-  }
+// Where the panels of one operand lie: slices of K, one after the other, each with its depth
+// of all panels.
+template <std::size_t W>
+struct Panels {
+  float* p;
+  std::size_t n;  // vectors, filled up to whole panels
 
-  float* x;
+  Panels(float* memory, std::size_t vectors) : p(memory), n(padded<W>(vectors)) {}
 
- private:
-  float* w_;
-  std::size_t n_ = SIZE_MAX;
-  std::size_t k_ = SIZE_MAX;
+  // Where vector i of the slice from k on begins; the slice is `depth` deep.
+  float* at(std::size_t i, std::size_t k, std::size_t depth) const { return p + k * n + i * depth; }
 };
 
-// p.sums from n on = sums over the depth of packed columns; k0 says which depth.
+struct Packed {
+  Panels<PRODUCT_ROWS> x;
+  Panels<TILE_COLUMNS> w;
+
+  Packed(const Product& p, float* shared) : x(shared, p.M), w(shared + x.n * p.K, p.N) {}
+};
+
+// Shares out the packing of both operands, and waits until all of it is done.
+inline void pack_operands(const Product& p, const Packed& packed, Part& part) {
+  constexpr std::size_t ROWS = SIDE_BY_SIDE * PRODUCT_ROWS;
+  constexpr std::size_t COLUMNS = SIDE_BY_SIDE * TILE_COLUMNS;
+  const std::size_t slices = parts_of(p.K, DEPTH);
+  const std::size_t x_pieces = parts_of(p.M, ROWS) * slices;
+  const std::size_t w_pieces = parts_of(p.N, COLUMNS) * slices;
+  part.share(x_pieces + w_pieces, 1, [&](std::size_t piece, std::size_t) {
+    const bool is_x = piece < x_pieces;
+    const std::size_t number = is_x ? piece : piece - x_pieces;
+    const std::size_t k = number % slices * DEPTH;
+    const std::size_t depth = std::min(DEPTH, p.K - k);
+    if (is_x) {
+      const std::size_t m = number / slices * ROWS;
+      pack<PRODUCT_ROWS>(packed.x.at(m, k, depth), p.x.at(m, k), std::min(ROWS, p.M - m), depth);
+    } else {
+      const std::size_t n = number / slices * COLUMNS;
+      pack<TILE_COLUMNS>(packed.w.at(n, k, depth), p.w.at(n, k), std::min(COLUMNS, p.N - n), depth);
+    }
+  });
+  part.finish();
+}
+
+// p.sums of a few panels' columns, from column n on, += sums over the depth of a slice.
+template <std::size_t PANELS>
+void sum_panels(const Product& p, const float* panels, std::size_t n, std::size_t depth,
+                bool starts_from_sums) {
+  F4 sums[2 * PANELS] = {};
+  for (std::size_t k = 0; k < depth; ++k) {
+    for (std::size_t i = 0; i < 2 * PANELS; ++i) {
+      sums[i] += load4(panels + i / 2 * TILE_COLUMNS * depth + k * TILE_COLUMNS + i % 2 * LANES);
+    }
+  }
+  float found[PANELS * TILE_COLUMNS];
+  for (std::size_t i = 0; i < 2 * PANELS; ++i) store4(found + i * LANES, sums[i]);
+  lanes(n, std::min(p.N, n + PANELS * TILE_COLUMNS), [&](auto io, std::size_t i) {
+    const F4 sum = io.load(found + (i - n));
+    io.store(p.sums + i, starts_from_sums ? io.load(p.sums + i) + sum : sum);
+  });
+}
+
+// p.sums of the columns of a block: several panels at once, as a sum waits for the last.
 inline void sum_columns(const Product& p, const float* panels, std::size_t n, std::size_t columns,
-                        std::size_t k0, std::size_t depth) {
-  const bool starts_from_sums = p.adds_sums || k0 != 0;
-  for (std::size_t j = 0; j < columns; j += TILE_COLUMNS) {
-    lanes(j, std::min(columns, j + TILE_COLUMNS), [&](auto io, std::size_t at) {
-      const float* panel = panels + j * depth + (at - j);
-      F4 sum = starts_from_sums ? io.load(p.sums + n + at) : splat(0);
-      for (std::size_t k = 0; k < depth; ++k) sum += load4(panel + k * TILE_COLUMNS);
-      io.store(p.sums + n + at, sum);
-    });
+                        std::size_t k, std::size_t depth) {
+  const bool starts_from_sums = p.adds_sums || k != 0;
+  constexpr std::size_t MANY = SIDE_BY_SIDE * TILE_COLUMNS;
+  std::size_t j = 0;
+  for (; j + MANY <= columns; j += MANY) {
+    sum_panels<SIDE_BY_SIDE>(p, panels + j * depth, n + j, depth, starts_from_sums);
+  }
+  for (; j < columns; j += TILE_COLUMNS) {
+    sum_panels<1>(p, panels + j * depth, n + j, depth, starts_from_sums);
   }
 }
 
 // One block of y: rows from m, columns from n.
-inline void do_block(const Product& p, std::size_t m, std::size_t rows, std::size_t n,
-                     std::size_t columns, Packed& packed) {
-  for (std::size_t k0 = 0; k0 < p.K; k0 += MATMUL_LONG_DEPTH) {
-    const std::size_t long_depth = std::min(MATMUL_LONG_DEPTH, p.K - k0);
-    const float* w = packed.w(p, n, columns, k0, long_depth);
-    if (p.sums != nullptr && m == 0) sum_columns(p, w, n, columns, k0, long_depth);
-    for (std::size_t k1 = 0; k1 < long_depth; k1 += MATMUL_DEPTH) {
-      const std::size_t depth = std::min(MATMUL_DEPTH, long_depth - k1);
-      pack<PRODUCT_ROWS>(packed.x, p.x.at(m, k0 + k1), rows, depth);
-      for (std::size_t j = 0; j < columns; j += TILE_COLUMNS) {
-        const float* w_panel = w + j * long_depth + k1 * TILE_COLUMNS;
-        for (std::size_t i = 0; i < rows; i += PRODUCT_ROWS) {
-          update_tile(p, m + i, n + j, depth, packed.x + i * depth, w_panel, k0 + k1 == 0);
-        }
+inline void do_block(const Product& p, const Packed& packed, std::size_t m, std::size_t rows,
+                     std::size_t n, std::size_t columns) {
+  for (std::size_t k = 0; k < p.K; k += DEPTH) {
+    const std::size_t depth = std::min(DEPTH, p.K - k);
+    const float* x = packed.x.at(m, k, depth);
+    const float* w = packed.w.at(n, k, depth);
+    if (p.sums != nullptr && m == 0) sum_columns(p, w, n, columns, k, depth);
+    for (std::size_t j = 0; j < columns; j += TILE_COLUMNS) {
+      for (std::size_t i = 0; i < rows; i += PRODUCT_ROWS) {
+        update_tile(p, m + i, n + j, depth, x + i * depth, w + j * depth, k == 0);
       }
     }
   }
@@ -196,16 +240,26 @@ inline void touch(const float* block, std::size_t stride, std::size_t rows, std:
   asm volatile("" : : "r"(sum));
 }
 
-// Rows of a block: fewer where y has few blocks, so that each thread gets its share. What
-// an element is the sum of, and in which order, does not depend on it.
-inline std::size_t block_rows(const Product& p, std::size_t column_blocks, std::size_t n_threads) {
-  constexpr std::size_t ENOUGH = 6;  // blocks a thread
-  constexpr std::size_t LEAST = 12;  // whole tiles, as twice and four times as many are
-  std::size_t rows = MATMUL_ROWS;
-  const auto is_few = [&] { return (p.M + rows - 1) / rows * column_blocks < ENOUGH * n_threads; };
-  while (n_threads > 1 && rows > LEAST && is_few()) rows /= 2;
-  return rows;
-}
+// Cuts y into blocks: smaller ones where there are few, so that each thread gets its share.
+// What an element is the sum of, and in which order, does not depend on it.
+struct Blocks {
+  std::size_t rows = BLOCK_ROWS;
+  std::size_t columns = BLOCK_COLUMNS;
+  std::size_t M;
+  std::size_t N;
+
+  Blocks(const Product& p, std::size_t n_threads) : M(p.M), N(p.N) {
+    constexpr std::size_t ENOUGH = 12;        // blocks a thread
+    constexpr std::size_t LEAST_ROWS = 12;    // whole tiles, as twice as many are
+    constexpr std::size_t LEAST_COLUMNS = 24;
+    if (n_threads == 1) return;
+    while (rows > LEAST_ROWS && count() < ENOUGH * n_threads) rows /= 2;
+    while (columns > LEAST_COLUMNS && count() < ENOUGH * n_threads) columns /= 2;
+  }
+
+  std::size_t row_blocks() const { return parts_of(M, rows); }
+  std::size_t count() const { return row_blocks() * parts_of(N, columns); }
+};
 
 // Whether y has so few rows that packing w takes longer than what it saves, and w is
 // (K, N) of whole tiles.
@@ -259,16 +313,15 @@ void do_few_rows(const Product& p, Part& part, Finish finish) {
 template <typename Finish>
 void do_product(const Product& p, Part& part, Finish finish) {
   if (has_few_rows(p)) return do_few_rows(p, part, finish);
-  const std::size_t column_blocks = (p.N + MATMUL_COLUMNS - 1) / MATMUL_COLUMNS;
-  const std::size_t most_rows = block_rows(p, column_blocks, part.n_threads());
-  const std::size_t row_blocks = (p.M + most_rows - 1) / most_rows;
-  Packed packed(part.scratch());
-  part.share(row_blocks * column_blocks, 1, [&](std::size_t block, std::size_t) {
-    const std::size_t m = block % row_blocks * most_rows;
-    const std::size_t n = block / row_blocks * MATMUL_COLUMNS;
-    const std::size_t rows = std::min(most_rows, p.M - m);
-    const std::size_t columns = std::min(MATMUL_COLUMNS, p.N - n);
-    do_block(p, m, rows, n, columns, packed);
+  const Packed packed(p, part.shared());
+  pack_operands(p, packed, part);
+  const Blocks blocks(p, part.n_threads());
+  part.share(blocks.count(), 1, [&](std::size_t block, std::size_t) {
+    const std::size_t m = block % blocks.row_blocks() * blocks.rows;
+    const std::size_t n = block / blocks.row_blocks() * blocks.columns;
+    const std::size_t rows = std::min(blocks.rows, p.M - m);
+    const std::size_t columns = std::min(blocks.columns, p.N - n);
+    do_block(p, packed, m, rows, n, columns);
     if (p.beside != nullptr) touch(p.beside + m * p.N + n, p.N, rows, columns);
     for (std::size_t row = m; row < m + rows; ++row) {
       lanes(row * p.N + n, row * p.N + n + columns, finish);

@@ -8,6 +8,7 @@ namespace tabgrad {
 
 struct Room {
   std::uint64_t arena;    // bytes
+  std::uint64_t shared;   // bytes of scratch for all threads, at the arena's end
   std::uint64_t scratch;  // bytes for each thread
 
   // Whether `elements` of 4 bytes from byte `offset` on lie inside the arena.
@@ -21,10 +22,10 @@ Pointer at(std::byte* arena, std::uint64_t offset) {
   return reinterpret_cast<Pointer>(arena + static_cast<std::size_t>(offset));
 }
 
-// `size` rounded up to whole tiles of 8.
-template <typename Size>
+// `size` rounded up to whole tiles.
+template <std::size_t TILE = 8, typename Size>
 constexpr Size padded(Size size) {
-  return (size + 7) / 8 * 8;
+  return (size + TILE - 1) / TILE * TILE;
 }
 
 }  // namespace tabgrad

@@ -12,6 +12,8 @@ constexpr int SPINS = 40'000;
 
 Word& Part::next_ticket() { return team_.tickets_[n_shares_++]; }
 
+float* Part::shared() const { return team_.shared_; }
+
 std::size_t Part::n_threads() const { return team_.n_threads_; }
 
 void Part::finish() {
@@ -43,8 +45,9 @@ void Team::stop() {
   n_threads_ = 1;
 }
 
-void Team::run(Job job) {
+void Team::run(Job job, float* shared) {
   job_ = job;
+  shared_ = shared;
   announce(round_, n_idle_);
   Part part(*this, seats_[0].scratch, true);
   job(part);

@@ -63,6 +63,9 @@ class Part {
   // This thread's own memory, as much as the contract says for the op.
   float* scratch() const { return scratch_; }
 
+  // Memory of the whole team, as much as the contract says for the op.
+  float* shared() const;
+
   // The op is done: the next may share out work once the whole team has called this.
   void finish();
 
@@ -85,8 +88,8 @@ class Team {
   // Threads that are ready, the calling one included.
   std::size_t n_ready() const { return n_ready_.load() + 1; }
 
-  // Every thread, the calling one too, calls job(part) once.
-  void run(Job job);
+  // Every thread, the calling one too, calls job(part) once; `shared` is theirs meanwhile.
+  void run(Job job, float* shared);
 
   // Ends the threads and waits for them.
   void stop();
@@ -108,6 +111,7 @@ class Team {
   std::size_t n_threads_ = 1;
   std::array<Seat, MAX_THREADS> seats_{};
   Job job_ = nullptr;
+  float* shared_ = nullptr;
   bool quits_ = false;
   Word n_ready_{0};
   // each on a cache line of its own, as all threads watch or change them

@@ -31,7 +31,7 @@ async def run_case(
     """Return the deviation of each output.
 
     Nothing but the tensors may be touched: all bytes between them are fenced off, and
-    a thread's scratch has no byte more than the contract says.
+    scratch, a thread's and the shared, has no byte more than the contract says.
     """
     call, tensors = case_call(op, consts, adds)
     plan = single_call_plan(call, tensors)
@@ -40,7 +40,8 @@ async def run_case(
     inputs = case_inputs(op, consts)
     try:
         engine.load(serialise(plan, arena))
-        ranges = tensor_ranges(plan, dict(arena.starts))
+        shared = (arena.shared, arena.n_bytes - arena.shared)
+        ranges = [*tensor_ranges(plan, dict(arena.starts)), shared]
         fence.open_only(engine.base, arena.n_bytes, ranges)
         for name, values in inputs.items():
             engine.write(arena.offset(plan, name), np.ascontiguousarray(values))

@@ -12,6 +12,7 @@ from tabgrad.backends.wasm_abi import (
     lay_out,
     scratch_bytes,
     serialise,
+    shared_bytes,
 )
 from tabgrad.ops import OPS
 from tabgrad.ops.cases import case_call
@@ -33,15 +34,15 @@ def words_of(plan, arena):
 
 def test_a_plan_is_a_head_a_table_of_programs_and_calls():
     plan = residual_plan()
-    head = [MAGIC, contract_hash(), 3 * 768, 0]
+    head = [MAGIC, contract_hash(), 3 * 768, 3 * 768, 0]
     call = [OP_NUMBERS["residual_bwd"], 0b11, 0, 768, 2 * 768, 3, 50]
-    assert words_of(plan, lay_out(plan)) == (*head, 1, 7, 1, *call)
+    assert words_of(plan, lay_out(plan)) == (*head, 1, 8, 1, *call)
 
 
 def test_only_the_outputs_that_are_added_to_have_their_bit():
     call, tensors = case_call(OPS["residual_bwd"], RESIDUAL, False)
     plan = single_call_plan(call, tensors)
-    assert words_of(plan, lay_out(plan))[8] == 0
+    assert words_of(plan, lay_out(plan))[9] == 0
 
 
 def test_constants_that_are_no_counts_are_float64():
@@ -71,5 +72,15 @@ def test_a_start_and_gaps_are_left_free():
 def test_a_preset_takes_no_more_than_its_plan_and_some_scratch(name):
     plan = build_plan(preset(name), 1_115_394)
     calls = [call for program in plan.programs.values() for call in program]
-    assert lay_out(plan).n_bytes <= plan.n_bytes + 256 * len(plan.storages)
+    arena = lay_out(plan)
+    assert arena.shared <= plan.n_bytes + 256 * len(plan.storages)
+    assert arena.n_bytes == arena.shared + shared_bytes(calls)
+    assert 0 < shared_bytes(calls) < 16 << 20
     assert 0 < scratch_bytes(calls) < 8 << 20
+
+
+def test_a_product_shares_room_for_both_operands_in_whole_tiles():
+    call, tensors = case_call(OPS["matmul_nn"], {"M": 13, "K": 10, "N": 9}, False)
+    assert shared_bytes([call]) == -(-4 * (24 + 16) * 10 // 256) * 256
+    arena = lay_out(single_call_plan(call, tensors), start=512)
+    assert arena.n_bytes - arena.shared == shared_bytes([call])

@@ -88,7 +88,7 @@ class WasmBackend:
         self._engine: WasmEngine | None = None
         self._room = (0, 0)
         self._plan: Plan | None = None
-        self._arena = Arena({}, 0)
+        self._arena = Arena({}, 0, 0)
         self._programs: list[str] = []
         self._bounds: dict[str, int] = {}
 

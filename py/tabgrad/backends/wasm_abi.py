@@ -1,6 +1,7 @@
 """How a plan is written for the C++ engine: once, as a run of 64-bit words.
 
-    head      MAGIC, CONTRACT, bytes of the arena, bytes of scratch a thread
+    head      MAGIC, CONTRACT, bytes of the arena, byte from which it is shared scratch,
+              bytes of scratch a thread
     programs  their number, then for each: word where its calls start, their number
     calls     op, adds, a byte offset into the arena per argument, a value per constant
 
@@ -23,13 +24,8 @@ from tabgrad.plan import ALIGN_BYTES, Plan
 MAGIC = int.from_bytes(b"tabgrad1", "little")
 OP_NUMBERS = {name: number for number, name in enumerate(OPS)}
 
-# The matrix product packs both operands: rows of x, and all columns of a block of w.
-MATMUL_ROWS = 96
-MATMUL_DEPTH = 256
-MATMUL_COLUMNS = 96
-MATMUL_LONG_DEPTH = 2048
-_MATMUL_FLOATS = MATMUL_ROWS * MATMUL_DEPTH + MATMUL_COLUMNS * MATMUL_LONG_DEPTH
-_MATMULS = (
+# Products, which pack both operands into scratch that all threads share.
+SHARING = (
     "matmul_nn",
     "matmul_nt",
     "matmul_tn",
@@ -47,16 +43,15 @@ class Scratch:
     """Floats of scratch that an op wants for each thread.
 
     With T and D = C / H rounded up to a multiple of 8: heads T D + times 8 T +
-    depths 8 D + flat.
+    depths 8 D.
     """
 
-    heads: int = 0
-    times: int = 0
-    depths: int = 0
-    flat: int = 0
+    heads: int
+    times: int
+    depths: int
 
 
-SCRATCH = {name: Scratch(flat=_MATMUL_FLOATS) for name in _MATMULS} | {
+SCRATCH = {
     "attention_fwd": Scratch(heads=3, times=1, depths=2),
     "attention_bwd": Scratch(heads=6, times=8, depths=3),
 }
@@ -76,6 +71,7 @@ def contract_hash() -> int:
             op.consts,
             op.adds,
             repr(SCRATCH.get(op.name)),
+            op.name in SHARING,
         )
         for op in OPS.values()
     ]
@@ -85,9 +81,13 @@ def contract_hash() -> int:
 
 @dataclass(frozen=True)
 class Arena:
-    """Where each storage starts in the engine's memory, and what all of them need."""
+    """Where each storage starts in the engine's memory, and what all of them need.
+
+    From byte `shared` to its end lies scratch that all threads share.
+    """
 
     starts: Mapping[str, int]
+    shared: int
     n_bytes: int
 
     def offset(self, plan: Plan, tensor: str) -> int:
@@ -97,7 +97,7 @@ class Arena:
 
 
 def lay_out(plan: Plan, start: int = 0, gap: int = 0) -> Arena:
-    """Return the storages one after the other.
+    """Return the storages one after the other, then the shared scratch.
 
     Args:
         plan: what to lay out.
@@ -108,26 +108,39 @@ def lay_out(plan: Plan, start: int = 0, gap: int = 0) -> Arena:
     for name, n_bytes in plan.storages.items():
         starts[name] = at
         at += -(-(n_bytes + gap) // ALIGN_BYTES) * ALIGN_BYTES
-    return Arena(starts, at)
+    calls = (call for program in plan.programs.values() for call in program)
+    return Arena(starts, at, at + shared_bytes(calls))
 
 
-def _padded(size: int) -> int:
-    return -(-size // 8) * 8
+def _padded(size: int, to: int = 8) -> int:
+    return -(-size // to) * to
+
+
+def shared_bytes(calls: Iterable[Call]) -> int:
+    """Return the scratch that all threads share, for any of the calls.
+
+    A product packs x and w with M filled up to tiles of 4 or 6 rows and N to 8 columns.
+    """
+    most = 0
+    for call in calls:
+        if call.op.name in SHARING:
+            m, n, k = (int(call.consts[size]) for size in "MNK")
+            most = max(most, 4 * (_padded(m, 12) + _padded(n)) * k)
+    return _padded(most, ALIGN_BYTES)
 
 
 def scratch_bytes(calls: Iterable[Call]) -> int:
     """Return the scratch that one thread needs for any of the calls."""
     most = 0
     for call in calls:
-        need = SCRATCH.get(call.op.name, Scratch())
-        floats = need.flat
-        if need.heads:
+        need = SCRATCH.get(call.op.name)
+        if need is not None:
             time = _padded(int(call.consts["T"]))
             depth = _padded(int(call.consts["C"]) // int(call.consts["H"]))
-            floats += need.heads * time * depth
+            floats = need.heads * time * depth
             floats += 8 * (need.times * time + need.depths * depth)
-        most = max(most, 4 * floats)
-    return -(-most // ALIGN_BYTES) * ALIGN_BYTES
+            most = max(most, 4 * floats)
+    return _padded(most, ALIGN_BYTES)
 
 
 def _call_words(plan: Plan, arena: Arena, call: Call) -> bytes:
@@ -144,7 +157,8 @@ def _call_words(plan: Plan, arena: Arena, call: Call) -> bytes:
 def serialise(plan: Plan, arena: Arena) -> bytes:
     """Return the plan as the engine reads it; programs keep the plan's order."""
     calls = [c for program in plan.programs.values() for c in program]
-    head = [MAGIC, contract_hash(), arena.n_bytes, scratch_bytes(calls)]
+    room = [arena.n_bytes, arena.shared, scratch_bytes(calls)]
+    head = [MAGIC, contract_hash(), *room]
     table = [len(plan.programs)]
     body = b""
     start = len(head) + 1 + 2 * len(plan.programs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from tabgrad.backends import wasm_abi
-from tabgrad.backends.wasm_abi import SCRATCH, Scratch, is_count
+from tabgrad.backends.wasm_abi import SCRATCH, SHARING, Scratch, is_count
 from tabgrad.ops import OPS, Arg, Op
 
 _HEAD = """\
@@ -29,11 +29,6 @@ class Part;
 
 inline constexpr std::uint64_t MAGIC = {magic}u;
 inline constexpr std::uint64_t CONTRACT = {contract}u;
-
-inline constexpr std::size_t MATMUL_ROWS = {rows};
-inline constexpr std::size_t MATMUL_DEPTH = {depth};
-inline constexpr std::size_t MATMUL_COLUMNS = {columns};
-inline constexpr std::size_t MATMUL_LONG_DEPTH = {long_depth};
 """
 
 _TABLE = """
@@ -112,6 +107,9 @@ def _fits(op: Op) -> str:
         checks.append(f"room.holds(call[{2 + number}], {elements})")
     if op.name in SCRATCH:
         checks.append(f"room.scratch >= {_scratch(SCRATCH[op.name], words)}")
+    if op.name in SHARING:
+        m, n, k = (words[size] for size in "MNK")
+        checks.append(f"room.shared >= 4 * (padded<12>({m}) + padded({n})) * {k}")
     body = " &&\n         ".join(checks)
     return (
         f"inline bool fits_{op.name}(const std::uint64_t* call, const Room& room) {{\n"
@@ -120,13 +118,11 @@ def _fits(op: Op) -> str:
 
 
 def _scratch(need: Scratch, words: dict[str, str]) -> str:
-    if not need.heads:
-        return f"4 * std::uint64_t{{{need.flat}}}"
     time = f"padded({words['T']})"
     depth = f"padded({words['C']} / {words['H']})"
     return (
         f"4 * ({need.heads} * {time} * {depth} + 8 * {need.times} * {time} + "
-        f"8 * {need.depths} * {depth} + {need.flat})"
+        f"8 * {need.depths} * {depth})"
     )
 
 
@@ -139,14 +135,7 @@ def _run(op: Op) -> str:
 
 def header() -> str:
     """Return the text of the header."""
-    head = _HEAD.format(
-        magic=wasm_abi.MAGIC,
-        contract=wasm_abi.contract_hash(),
-        rows=wasm_abi.MATMUL_ROWS,
-        depth=wasm_abi.MATMUL_DEPTH,
-        columns=wasm_abi.MATMUL_COLUMNS,
-        long_depth=wasm_abi.MATMUL_LONG_DEPTH,
-    )
+    head = _HEAD.format(magic=wasm_abi.MAGIC, contract=wasm_abi.contract_hash())
     parts = [head]
     for op in OPS.values():
         parts += [struct_of(op) + declaration_of(op) + _bind(op) + _fits(op) + _run(op)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tabgrad.backends.wasm_abi import shared_bytes
 from tabgrad.errors import BackendError
 from tabgrad.plan import Plan
 
@@ -43,6 +44,8 @@ def room_words(plan: Plan, most_bytes: int) -> str:
 def _way_out(plan: Plan, fixed: int, most_bytes: int) -> str:
     if most_bytes == 0:
         return "Fewer layers, a smaller n_embd, batch_size or block_size take less."
+    calls = (call for program in plan.programs.values() for call in program)
+    most_bytes -= shared_bytes(calls)  # which a smaller batch makes no larger
     if fixed >= most_bytes:
         params = int(plan.n_params * most_bytes / fixed)
         return (
