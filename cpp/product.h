@@ -17,7 +17,7 @@
 
 namespace tabgrad {
 
-inline constexpr std::size_t DEPTH = 256;        // of a slice of K: a panel of it stays in L1
+inline constexpr std::size_t SLICE = 256;       // of K: the panels that a tile reads stay in L1
 inline constexpr std::size_t SIDE_BY_SIDE = 4;  // panels that are filled together
 inline constexpr std::size_t BLOCK_ROWS = 96;   // at most
 inline constexpr std::size_t BLOCK_COLUMNS = 96;
@@ -162,14 +162,14 @@ struct Packed {
 inline void pack_operands(const Product& p, const Packed& packed, Part& part) {
   constexpr std::size_t ROWS = SIDE_BY_SIDE * PRODUCT_ROWS;
   constexpr std::size_t COLUMNS = SIDE_BY_SIDE * TILE_COLUMNS;
-  const std::size_t slices = parts_of(p.K, DEPTH);
+  const std::size_t slices = parts_of(p.K, SLICE);
   const std::size_t x_pieces = parts_of(p.M, ROWS) * slices;
   const std::size_t w_pieces = parts_of(p.N, COLUMNS) * slices;
   part.share(x_pieces + w_pieces, 1, [&](std::size_t piece, std::size_t) {
     const bool is_x = piece < x_pieces;
     const std::size_t number = is_x ? piece : piece - x_pieces;
-    const std::size_t k = number % slices * DEPTH;
-    const std::size_t depth = std::min(DEPTH, p.K - k);
+    const std::size_t k = number % slices * SLICE;
+    const std::size_t depth = std::min(SLICE, p.K - k);
     if (is_x) {
       const std::size_t m = number / slices * ROWS;
       pack<PRODUCT_ROWS>(packed.x.at(m, k, depth), p.x.at(m, k), std::min(ROWS, p.M - m), depth);
@@ -216,8 +216,8 @@ inline void sum_columns(const Product& p, const float* panels, std::size_t n, st
 // One block of y: rows from m, columns from n.
 inline void do_block(const Product& p, const Packed& packed, std::size_t m, std::size_t rows,
                      std::size_t n, std::size_t columns) {
-  for (std::size_t k = 0; k < p.K; k += DEPTH) {
-    const std::size_t depth = std::min(DEPTH, p.K - k);
+  for (std::size_t k = 0; k < p.K; k += SLICE) {
+    const std::size_t depth = std::min(SLICE, p.K - k);
     const float* x = packed.x.at(m, k, depth);
     const float* w = packed.w.at(n, k, depth);
     if (p.sums != nullptr && m == 0) sum_columns(p, w, n, columns, k, depth);
@@ -249,8 +249,8 @@ struct Blocks {
   std::size_t N;
 
   Blocks(const Product& p, std::size_t n_threads) : M(p.M), N(p.N) {
-    constexpr std::size_t ENOUGH = 12;        // blocks a thread
-    constexpr std::size_t LEAST_ROWS = 12;    // whole tiles, as twice as many are
+    constexpr std::size_t ENOUGH = 12;      // blocks a thread
+    constexpr std::size_t LEAST_ROWS = 12;  // whole tiles, as twice as many are
     constexpr std::size_t LEAST_COLUMNS = 24;
     if (n_threads == 1) return;
     while (rows > LEAST_ROWS && count() < ENOUGH * n_threads) rows /= 2;

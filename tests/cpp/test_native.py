@@ -40,6 +40,12 @@ def test_every_case_of_an_op_is_right_and_stays_inside_its_tensors(every_case, n
     assert report["cases"] == len(op_cases(name)) * (2 if OPS[name].adds else 1)
 
 
+def test_shared_scratch_that_does_not_hold_a_product_is_refused(native_library):
+    found = run_module("tests.cpp.run_refusals", str(native_library))
+    assert found.pop("as it was") == "taken"
+    assert set(found.values()) == {"tg_load: status 3"}, found
+
+
 @pytest.fixture(scope="module")
 def nano_runs(native_library: Path) -> dict:
     """Return 20 steps of Nano: numpy, then 1, 2, 3 and again 2 threads."""
