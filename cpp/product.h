@@ -158,12 +158,12 @@ struct Packed {
   Packed(const Product& p, float* shared) : x(shared, p.M), w(shared + x.n * p.K, p.N) {}
 };
 
-// Shares out the packing of both operands, and waits until all of it is done.
-inline void pack_operands(const Product& p, const Packed& packed, Part& part) {
+// Shares out the packing of w, and of x where it is wanted, and waits until all is done.
+inline void pack_operands(const Product& p, const Packed& packed, bool with_x, Part& part) {
   constexpr std::size_t ROWS = SIDE_BY_SIDE * PRODUCT_ROWS;
   constexpr std::size_t COLUMNS = SIDE_BY_SIDE * TILE_COLUMNS;
   const std::size_t slices = parts_of(p.K, SLICE);
-  const std::size_t x_pieces = parts_of(p.M, ROWS) * slices;
+  const std::size_t x_pieces = with_x ? parts_of(p.M, ROWS) * slices : 0;
   const std::size_t w_pieces = parts_of(p.N, COLUMNS) * slices;
   part.share(x_pieces + w_pieces, 1, [&](std::size_t piece, std::size_t) {
     const bool is_x = piece < x_pieces;
@@ -213,13 +213,15 @@ inline void sum_columns(const Product& p, const float* panels, std::size_t n, st
   }
 }
 
-// One block of y: rows from m, columns from n.
-inline void do_block(const Product& p, const Packed& packed, std::size_t m, std::size_t rows,
-                     std::size_t n, std::size_t columns) {
+// One block of y: rows from m, columns from n. Packs its rows of x into `own_x`, a slice at a
+// time, unless that is null and all of x is packed.
+inline void do_block(const Product& p, const Packed& packed, float* own_x, std::size_t m,
+                     std::size_t rows, std::size_t n, std::size_t columns) {
   for (std::size_t k = 0; k < p.K; k += SLICE) {
     const std::size_t depth = std::min(SLICE, p.K - k);
-    const float* x = packed.x.at(m, k, depth);
+    const float* x = own_x != nullptr ? own_x : packed.x.at(m, k, depth);
     const float* w = packed.w.at(n, k, depth);
+    if (own_x != nullptr) pack<PRODUCT_ROWS>(own_x, p.x.at(m, k), rows, depth);
     if (p.sums != nullptr && m == 0) sum_columns(p, w, n, columns, k, depth);
     for (std::size_t j = 0; j < columns; j += TILE_COLUMNS) {
       for (std::size_t i = 0; i < rows; i += PRODUCT_ROWS) {
@@ -249,7 +251,7 @@ struct Blocks {
   std::size_t N;
 
   Blocks(const Product& p, std::size_t n_threads) : M(p.M), N(p.N) {
-    constexpr std::size_t ENOUGH = 12;      // blocks a thread
+    constexpr std::size_t ENOUGH = 6;       // blocks a thread
     constexpr std::size_t LEAST_ROWS = 12;  // whole tiles, as twice as many are
     constexpr std::size_t LEAST_COLUMNS = 24;
     if (n_threads == 1) return;
@@ -314,14 +316,19 @@ template <typename Finish>
 void do_product(const Product& p, Part& part, Finish finish) {
   if (has_few_rows(p)) return do_few_rows(p, part, finish);
   const Packed packed(p, part.shared());
-  pack_operands(p, packed, part);
   const Blocks blocks(p, part.n_threads());
+  // A row of x that only one block reads is packed by that block, so that it stays in cache:
+  // a thread packs them all into the place of its first.
+  const bool packs_own = blocks.columns >= p.N;
+  float* own_x = nullptr;
+  pack_operands(p, packed, !packs_own, part);
   part.share(blocks.count(), 1, [&](std::size_t block, std::size_t) {
     const std::size_t m = block % blocks.row_blocks() * blocks.rows;
     const std::size_t n = block / blocks.row_blocks() * blocks.columns;
     const std::size_t rows = std::min(blocks.rows, p.M - m);
     const std::size_t columns = std::min(blocks.columns, p.N - n);
-    do_block(p, packed, m, rows, n, columns);
+    if (packs_own && own_x == nullptr) own_x = packed.x.at(m, 0, std::min(SLICE, p.K));
+    do_block(p, packed, own_x, m, rows, n, columns);
     if (p.beside != nullptr) touch(p.beside + m * p.N + n, p.N, rows, columns);
     for (std::size_t row = m; row < m + rows; ++row) {
       lanes(row * p.N + n, row * p.N + n + columns, finish);
