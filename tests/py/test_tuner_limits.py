@@ -23,7 +23,7 @@ def test_a_flat_call_is_cut_to_the_limit_and_its_decay_range_with_it():
     assert cut == {**consts, "N": 100, "N_DECAY": 50}
 
 
-@pytest.mark.parametrize("name", ["Small", "XL", "Behemoth"])
+@pytest.mark.parametrize("name", ["Small", "XL", "Mega", "Behemoth"])
 def test_a_group_keeps_as_many_members_as_fit(name):
     plan = build_plan(preset(name), 1 << 20, is_grouped=True)
     calls = [c for c in plan.programs["train"] if c.op.name == "grouped_linear_bwd_wb"]

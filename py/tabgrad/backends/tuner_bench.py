@@ -27,7 +27,7 @@ from tabgrad.plan import Plan, single_call_plan
 from tabgrad.tensors import Array
 
 MAX_FLAT = 1 << 22  # elements of a flat argument: its time is linear beyond
-MEMBERS_OF_FLAT = 4  # times as many in all arguments of a group
+MEMBERS_OF_FLAT = 9  # times as many in all arguments of a group: whole up to Mega
 BUSY_SIZES: dict[str, Const] = {"N": 1 << 16, "ITERS": 64}  # a moment on any device
 BUSY_MS = 4.0  # of the passes that keep it busy: long beside the way there and back
 MAX_BUSY = 1000  # calls of such a pass
@@ -222,8 +222,8 @@ def limited(op: Op, consts: Mapping[str, Const], most: int) -> dict[str, Const]:
     """Return a call's constants with its flat length, or its members, cut to a limit.
 
     Such a call (AdamW over all weights, the gradients of all layers) may fill the
-    memory of the device or the page; its time is linear in the length, and so is the
-    order of its rows.
+    memory of the device or the page. Its time is linear in the length, but in members
+    only where they are many: few of them leave cores idle, where other rows win.
     """
     out = dict(consts)
     if "G" in op.dims:
