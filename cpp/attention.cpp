@@ -294,6 +294,43 @@ void backward_head(const AttentionBwd& a, const Sizes& s, std::size_t window, st
   copy_out(dqkv + 2 * a.C, 3 * a.C, w.dv, 1.0f, s);
 }
 
+// One head of a row over the keys and values kept of the rows before it, and its own.
+void cached_head(const AttentionCachedFwd& a, std::size_t head, float* p) {
+  const std::size_t D = a.C / a.H;
+  const std::size_t stride = 2 * a.C;
+  const std::size_t t = *a.index % a.T;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(D));
+  const float* q = a.qkv + head * D;
+  float* k = a.cache + head * D;
+  float* v = k + a.C;
+  float* y = a.y + head * D;
+  std::copy_n(q + a.C, D, k + t * stride);
+  std::copy_n(q + 2 * a.C, D, v + t * stride);
+  float m = MASKED;
+  for (std::size_t j = 0; j <= t; ++j) {
+    F4 sum = splat(0);
+    lanes(0, D, [&](auto io, std::size_t d) {
+      sum = madd(io.load(q + d), io.load(k + j * stride + d), sum);
+    });
+    p[j] = sum_of(sum) * scale;
+    m = std::max(m, p[j]);
+  }
+  F4 totals = splat(0);
+  lanes(0, t + 1, [&](auto io, std::size_t j) {
+    const F4 p_j = exp4(io.load(p + j, MASKED) - splat(m));
+    io.store(p + j, p_j);
+    totals += p_j;
+  });
+  const float inverse = 1.0f / sum_of(totals);
+  std::fill_n(y, D, 0.0f);
+  for (std::size_t j = 0; j <= t; ++j) {
+    const F4 weight = splat(p[j] * inverse);
+    lanes(0, D, [&](auto io, std::size_t d) {
+      io.store(y + d, madd(weight, io.load(v + j * stride + d), io.load(y + d)));
+    });
+  }
+}
+
 }  // namespace
 
 // attention_fwd: y = softmax(q k^T / sqrt D) v in each head, causal in each window of T.
@@ -327,6 +364,30 @@ void attention_bwd(const AttentionBwd& a, Part& part) {
   part.share(a.R / a.T * a.H, 1, [&](std::size_t unit, std::size_t) {
     backward_head(a, s, unit / a.H, unit % a.H, w);
   });
+}
+
+// cache_fwd: the keys and values of each row, for attention_cached_fwd.
+//
+// reads   qkv (R, 3C)
+// writes  cache (R, 2C)
+// alias   cache is not qkv
+void cache_fwd(const CacheFwd& a, Part& part) {
+  part.share_rows(a.R, 2 * a.C, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      std::copy_n(a.qkv + r * 3 * a.C + a.C, 2 * a.C, a.cache + r * 2 * a.C);
+    }
+  });
+}
+
+// attention_cached_fwd: keeps k and v of one row in row t = index % T of the cache, and
+// y = softmax(q k^T / sqrt D) v in each head, over the rows 0 to t.
+//
+// reads   qkv (1, 3C)  index (1)
+// updates cache (T, 2C)
+// writes  y (1, C)
+// alias   none of them is another
+void attention_cached_fwd(const AttentionCachedFwd& a, Part& part) {
+  part.share(a.H, 1, [&](std::size_t head, std::size_t) { cached_head(a, head, part.scratch()); });
 }
 
 }  // namespace tabgrad

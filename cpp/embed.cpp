@@ -60,4 +60,20 @@ void embed_bwd(const EmbedBwd& a, Part& part) {
   });
 }
 
+// embed_at_fwd: y = wte[ids[t]] + wpe[t] of one row, t = index % T.
+//
+// reads   ids (T)  index (1)  wte (V, C)  wpe (T, C)
+// writes  y (1, C)
+// alias   y is none of the others
+// limits  ids are less than V: the host checks them
+void embed_at_fwd(const EmbedAtFwd& a, Part& part) {
+  const std::size_t t = *a.index % a.T;
+  const float* wte = a.wte + a.ids[t] * a.C;
+  const float* wpe = a.wpe + t * a.C;
+  part.share_flat(a.C, [&](std::size_t begin, std::size_t end) {
+    lanes(begin, end,
+          [&](auto io, std::size_t c) { io.store(a.y + c, io.load(wte + c) + io.load(wpe + c)); });
+  });
+}
+
 }  // namespace tabgrad

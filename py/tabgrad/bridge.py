@@ -123,8 +123,12 @@ class _WebgpuOpener:
         if not opened.ok:
             raise BackendError(str(opened.reason))
         self._gpu = gpu = _GpuHost(opened)
-        is_software, is_grouped = bool(opened.isSoftware), WebgpuBackend.is_grouped
-        found = Found(gpu.adapter_name, is_software, is_grouped=is_grouped)
+        found = Found(
+            gpu.adapter_name,
+            bool(opened.isSoftware),
+            is_grouped=WebgpuBackend.is_grouped,
+            has_decode=WebgpuBackend.has_decode,
+        )
         self._tuner, self._why_not_tuned = None, ""
         if found.is_software:
             self._why_not_tuned = (

@@ -22,13 +22,14 @@ DEFAULT, BASE = Settings(), Settings("base")
 class Found:
     """A backend that can run: what does the work, in words, and how.
 
-    `is_grouped`: its plans are grouped, see `build_plan`.
+    `is_grouped` and `has_decode` say which plans it takes, see `build_plan`.
     """
 
     adapter: str
     is_software: bool = False
     threads: int = 1
     is_grouped: bool = False
+    has_decode: bool = True
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,12 @@ class Backends:
         name = hardware[0]
         return name, " ".join(self._why_not_better(name)) or "the fastest one here"
 
-    def is_grouped(self, wanted: str) -> bool:
-        """Return whether plans for a backend that is there are grouped."""
+    def plan_kind(self, wanted: str) -> dict[str, bool]:
+        """Return the arguments of `build_plan` for a backend, plain if not there."""
         found = self.found.get(self.choose(wanted)[0] if wanted == "auto" else wanted)
-        return found is not None and found.is_grouped
+        if found is None:
+            return {}
+        return {"is_grouped": found.is_grouped, "has_decode": found.has_decode}
 
     def _why_not_better(self, chosen: str) -> Iterator[str]:
         for name in self._openers:

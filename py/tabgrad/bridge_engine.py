@@ -114,7 +114,7 @@ class Engine:
         faults, run = field_faults(request, self._corpora)
         if run is None:
             return {"faults": faults, "plan": None}
-        plan = run.plan(is_grouped=self._is_grouped(request))
+        plan = run.plan(**self._plan_kind(request))
         summary = _plan_facts(plan)
         summary["n_windows"] = run.split.n_train_windows
         summary["has_validation"] = run.split.n_val_windows > 0
@@ -123,7 +123,7 @@ class Engine:
     async def _plan(self, request: Request) -> Request:
         check_keys(request, (*RUN_KEYS, "backend"), "plan")
         run = parse_run(request, self._corpora)
-        plan = run.plan(is_grouped=self._is_grouped(request))
+        plan = run.plan(**self._plan_kind(request))
         tensors = [
             {
                 "name": t.name,
@@ -136,8 +136,8 @@ class Engine:
         ]
         return {**_plan_facts(plan), "tensors": tensors}
 
-    def _is_grouped(self, request: Request) -> bool:
-        return self._backends.is_grouped(str(request.get("backend", "auto")))
+    def _plan_kind(self, request: Request) -> dict[str, bool]:
+        return self._backends.plan_kind(str(request.get("backend", "auto")))
 
     async def _train(self, request: Request) -> Request:
         check_keys(request, TRAIN_KEYS, "train")

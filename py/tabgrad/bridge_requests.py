@@ -146,10 +146,14 @@ class RunRequest:
     split: SplitText
     is_fused: bool = True
 
-    def plan(self, *, is_grouped: bool) -> Plan:
-        """Return the plan of the run, without a device's limits."""
-        how = {"is_fused": self.is_fused, "is_grouped": is_grouped}
-        return build_plan(self.config, len(self.encoded.tokens), **how)
+    def plan(self, **kind: bool) -> Plan:
+        """Return the plan of the run, without a device's limits.
+
+        Args:
+            kind: `is_grouped` and `has_decode` of the backend.
+        """
+        kind = {"is_fused": self.is_fused, **kind}
+        return build_plan(self.config, len(self.encoded.tokens), **kind)
 
 
 def run_config(request: Mapping[str, Any]) -> RunConfig:

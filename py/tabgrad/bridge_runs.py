@@ -246,9 +246,7 @@ class Runs:
         copy = self._trainer(run.request, opened)
         try:
             await start_trainer(copy, no_progress)
-            for param in run.trainer.plan.params if run.trainer.plan else ():
-                weights = await run.opened.backend.read(param.name)
-                await opened.backend.write(param.name, weights)
+            await copy.copy_weights(run.trainer)
         except BaseException:
             opened.backend.free()
             raise

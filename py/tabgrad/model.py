@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tabgrad.config import INIT_STD, LAYERNORM_EPS, ModelConfig
@@ -97,11 +98,14 @@ def _residual(graph: Graph, a: str, b: str, y: str) -> str:
     return y
 
 
-def _attention(graph: Graph, config: ModelConfig, x: str, h: str) -> str:
+Attend = Callable[[int, str, str], None]  # layer, tensors qkv and y
+
+
+def _attention(graph: Graph, attend: Attend, x: str, layer: int) -> str:
+    h = f"h.{layer}"
     qkv = _linear(graph, x, f"{h}.attn.c_attn", f"{h}.attn.qkv")
     y = f"{graph.prefix}{h}.attn.y"
-    sizes = {"H": config.n_head, "T": config.block_size}
-    graph.call("attention_fwd", {"qkv": qkv, "y": y, "lse": f"{y}.lse"}, sizes)
+    attend(layer, qkv, y)
     return _linear(graph, y, f"{h}.attn.c_proj", f"{h}.attn.out")
 
 
@@ -112,17 +116,64 @@ def _mlp(graph: Graph, x: str, h: str) -> str:
     return _linear(graph, act, f"{h}.mlp.c_proj", f"{h}.mlp.out")
 
 
-def forward(graph: Graph, config: ModelConfig, ids: str, logits: str) -> None:
-    """Append the calls that turn token ids (R,) into logits (R, V)."""
-    x = graph.prefix + "x"
-    embed = {"ids": ids, "wte": "wte.weight", "wpe": "wpe.weight", "y": x}
-    graph.call("embed_fwd", embed)
+def cache_name(layer: int) -> str:
+    """Return the tensor that keeps the keys and values of a layer, (T, 2C)."""
+    return f"h.{layer}.attn.cache"
+
+
+def _blocks(
+    graph: Graph, config: ModelConfig, attend: Attend, x: str, logits: str
+) -> None:
     for i in range(config.n_layer):
         h = f"h.{i}"
         normed = _layernorm(graph, x, f"{h}.ln_1", f"{h}.ln_1.y")
-        attended = _attention(graph, config, normed, h)
+        attended = _attention(graph, attend, normed, i)
         x = _residual(graph, x, attended, f"{h}.x_mid")
         normed = _layernorm(graph, x, f"{h}.ln_2", f"{h}.ln_2.y")
         x = _residual(graph, x, _mlp(graph, normed, h), f"{h}.x")
     normed = _layernorm(graph, x, "ln_f", "ln_f.y")
     graph.call("matmul_nt", {"x": normed, "w": "wte.weight", "y": logits})
+
+
+def forward(
+    graph: Graph,
+    config: ModelConfig,
+    ids: str,
+    logits: str,
+    *,
+    fills_caches: bool = False,
+) -> None:
+    """Append the calls that turn token ids (R,) into logits (R, V).
+
+    With `fills_caches`, R is T, and `decode_row` can go on from any of the rows.
+    """
+
+    def attend(layer: int, qkv: str, y: str) -> None:
+        sizes = {"H": config.n_head, "T": config.block_size}
+        graph.call("attention_fwd", {"qkv": qkv, "y": y, "lse": f"{y}.lse"}, sizes)
+        if fills_caches:
+            graph.call("cache_fwd", {"qkv": qkv, "cache": cache_name(layer)})
+
+    x = graph.prefix + "x"
+    embed = {"ids": ids, "wte": "wte.weight", "wpe": "wpe.weight", "y": x}
+    graph.call("embed_fwd", embed)
+    _blocks(graph, config, attend, x, logits)
+
+
+def decode_row(
+    graph: Graph, config: ModelConfig, ids: str, index: str, logits: str
+) -> None:
+    """Append the calls that give row `index` of what `forward` does, (1, V).
+
+    The caches hold the rows before it, and this one afterwards.
+    """
+
+    def attend(layer: int, qkv: str, y: str) -> None:
+        args = {"qkv": qkv, "index": index, "cache": cache_name(layer), "y": y}
+        sizes = {"H": config.n_head, "T": config.block_size}
+        graph.call("attention_cached_fwd", args, sizes)
+
+    x = graph.prefix + "x"
+    embed = {"ids": ids, "index": index, "wte": "wte.weight", "wpe": "wpe.weight"}
+    graph.call("embed_at_fwd", {**embed, "y": x})
+    _blocks(graph, config, attend, x, logits)

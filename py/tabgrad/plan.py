@@ -6,6 +6,10 @@ memory, since no two run at once.
     train   one optimiser step: batch, forward, backward, clip, AdamW
     eval    one batch: forward and mean loss
     logits  one window of `io.prompt`: forward, logits to `io.logits`
+    decode  row `io.index` of such a window: logits to `io.next`, `io.index` + 1
+
+`logits` fills caches of keys and values and `decode` goes on from them, a row a step.
+They lie where other programs have activations, which overwrite them.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from tabgrad.errors import PlanError
 from tabgrad.fuse import fuse
 from tabgrad.graph import Graph
 from tabgrad.group import Space, group
-from tabgrad.model import Param, forward, parameters
+from tabgrad.model import Param, cache_name, decode_row, forward, parameters
 from tabgrad.ops import Call
 from tabgrad.ops.optim import N_PARTIALS
 from tabgrad.tensors import ITEM_BYTES, Dtype, Role, Tensor
@@ -98,6 +102,12 @@ class _Layout:
             self.places[member] = place
             place = Place(place.storage, place.offset + self.size_of(member))
 
+    def keep(self, names: Iterable[str]) -> None:
+        """Give each tensor a slot that programs which use it may not reuse."""
+        free = {name for name in self.storages if name.startswith("act.")}
+        for name in names:
+            self.places[name] = Place(self._take(free, self.size_of(name)))
+
     def reuse(self, calls: tuple[Call, ...]) -> None:
         """Place a program's activations in slots, freed after their last use."""
         last = {
@@ -175,6 +185,7 @@ def build_plan(
     *,
     is_fused: bool = True,
     is_grouped: bool = False,
+    has_decode: bool = False,
 ) -> Plan:
     """Return the plan of a run.
 
@@ -186,6 +197,7 @@ def build_plan(
             definition; the numbers are the same.
         is_grouped: do the gradients of all layers' weights together, at the end of a
             fused step: fewer and larger calls, for more memory.
+        has_decode: add the program `decode`, which takes no memory of its own.
 
     Raises:
         PlanError: a tensor is larger than that; the message names it.
@@ -199,8 +211,10 @@ def build_plan(
     programs = {
         "train": _train(config, tensors, pages),
         "eval": _eval(config, tensors),
-        "logits": _logits(config, tensors),
+        "logits": _logits(config, tensors, fills_caches=has_decode),
     }
+    if has_decode:
+        programs["decode"] = _decode(config, tensors)
     if is_fused:
         programs = {name: fuse(calls, tensors) for name, calls in programs.items()}
     stacks: Mapping[str, tuple[str, ...]] = {}
@@ -220,8 +234,13 @@ def build_plan(
     for page in pages:
         start = page.number * N_PARTIALS * ITEM_BYTES
         layout.places[f"norm.partials.{page.number}"] = Place("norm.partials", start)
-    for calls in programs.values():
-        layout.reuse(calls)
+    layout.reuse(programs["train"])
+    layout.reuse(programs["eval"])
+    if has_decode:
+        layout.places["io.next"] = Place("io.logits")
+        layout.keep(map(cache_name, range(config.model.n_layer)))
+        layout.reuse(programs["decode"])
+    layout.reuse(programs["logits"])
     _assert_whole(layout)
     return Plan(tensors, layout.storages, layout.places, programs, params)
 
@@ -339,9 +358,20 @@ def _eval(config: RunConfig, tensors: dict[str, Tensor]) -> tuple[Call, ...]:
     return tuple(graph.calls)
 
 
-def _logits(config: RunConfig, tensors: dict[str, Tensor]) -> tuple[Call, ...]:
+def _logits(
+    config: RunConfig, tensors: dict[str, Tensor], *, fills_caches: bool
+) -> tuple[Call, ...]:
     graph = Graph(tensors, prefix="logits.")
-    forward(graph, config.model, "io.prompt", "io.logits")
+    names = ("io.prompt", "io.logits")
+    forward(graph, config.model, *names, fills_caches=fills_caches)
+    return tuple(graph.calls)
+
+
+def _decode(config: RunConfig, tensors: dict[str, Tensor]) -> tuple[Call, ...]:
+    graph = Graph(tensors, prefix="decode.")
+    graph.add(Tensor("io.next", (1, config.model.vocab_size), "f32", "io"))
+    decode_row(graph, config.model, "io.prompt", "io.index", "io.next")
+    graph.call("step_advance", {"index": "io.index"})
     return tuple(graph.calls)
 
 

@@ -67,6 +67,16 @@ def test_training_follows_numpy(nano_runs):
     assert got["losses"][-1] < got["losses"][0]
 
 
+@pytest.mark.parametrize("name", ["Nano", "Small"])
+def test_decoding_is_bit_equal_for_any_number_of_threads_and_near_a_window(
+    native_library, name
+):
+    library = str(native_library)
+    first, *others = run_module("tests.cpp.run_decode", library, name, "1", "2", "3")
+    assert [run == first for run in others] == [True, True]
+    assert first["error"] <= OPS["attention_cached_fwd"].tol.rel
+
+
 def test_gelu_and_its_slope_keep_their_relative_errors_far_into_the_tail(
     native_library,
 ):

@@ -72,6 +72,25 @@ for (const preset of ["Nano", "Small"]) {
   }
 }
 
+for (const fma of ["", "fma"]) {
+  const kind = fma ? "FMA" : "plain";
+  test(`decoded rows are those of a window on ${kind} builds, bit-equal for 1, 2, 3 threads`, async () => {
+    const run = async (/** @type {string} */ build, /** @type {number} */ threads) =>
+      report(`await decode("Small", ${threads}, "${build}${fma}")`);
+    const first = await run("engine32", 1);
+    expect(first.error).toBeLessThan(1e-5);
+    for (const [build, threads] of /** @type {[string, number][]} */ ([
+      ["engine32", 2],
+      ["engine32", 3],
+      ["engine64", 2],
+      ["engine32st", 1],
+    ])) {
+      const { bits } = await run(build, threads);
+      expect(bits === first.bits, `${build}${fma}, ${threads} threads`).toBe(true);
+    }
+  });
+}
+
 test("a plan past 4 GiB runs on the 64-bit build, with pointers past 4 GiB", async () => {
   const got = await report("await run_far()");
   expect(got.failed).toEqual([]);

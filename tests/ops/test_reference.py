@@ -126,6 +126,31 @@ def test_erfc_is_near_exact():
     np.testing.assert_allclose(erfc_positive(x), wanted, rtol=5e-15)
 
 
+def test_rows_one_by_one_over_the_cache_are_those_of_a_window():
+    T, H, C = 13, 3, 12
+    rng = np.random.default_rng(3)
+    qkv, cache = rng.standard_normal((T, 3 * C)), rng.standard_normal((T, 2 * C))
+    wanted, _ = OPS["attention_fwd"].reference(qkv, H, T)
+    for t in range(T):
+        index = np.array([t + 2 * T], np.uint32)  # counted modulo T
+        out = OPS["attention_cached_fwd"].reference(qkv[t : t + 1], index, cache, H)
+        cache, y = out
+        np.testing.assert_allclose(y[0], wanted[t], rtol=1e-12)
+    np.testing.assert_array_equal(cache, OPS["cache_fwd"].reference(qkv))
+
+
+def test_a_row_is_embedded_as_in_a_window():
+    T, C = 5, 4
+    rng = np.random.default_rng(4)
+    ids = np.array([2, 0, 1, 1, 2], np.uint32)
+    wte, wpe = rng.standard_normal((3, C)), rng.standard_normal((T, C))
+    wanted = OPS["embed_fwd"].reference(ids, wte, wpe)
+    for t in range(T):
+        index = np.array([t + T], np.uint32)
+        y = OPS["embed_at_fwd"].reference(ids, index, wte, wpe)
+        np.testing.assert_array_equal(y, wanted[t : t + 1])
+
+
 def test_adamw_is_one_step_of_the_paper():
     op = OPS["adamw_update"]
     consts = op_cases("adamw_update")[0]

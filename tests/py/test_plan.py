@@ -23,12 +23,12 @@ def overlap(a, b):
 
 
 @pytest.mark.parametrize("name", ["Nano", "Small", "XL"])
-@pytest.mark.parametrize("program", ["train", "eval", "logits"])
+@pytest.mark.parametrize("programs", [["train"], ["eval"], ["logits", "decode"]])
 @pytest.mark.parametrize("is_fused", [False, True])
-def test_every_read_sees_the_last_write_of_its_tensor(name, program, is_fused):
-    plan = plan_of(name, is_fused=is_fused)
+def test_every_read_sees_the_last_write_of_its_tensor(name, programs, is_fused):
+    plan = plan_of(name, is_fused=is_fused, has_decode=True)
     owner = {}  # storage -> list of (span, tensor) written last
-    for call in plan.programs[program]:
+    for call in [call for program in programs for call in plan.programs[program]]:
         for tensor in call.tensors_read():
             if plan.tensors[tensor].role != "act":
                 continue
@@ -41,10 +41,32 @@ def test_every_read_sees_the_last_write_of_its_tensor(name, program, is_fused):
             owner[here[0]] = [*kept, (here, tensor)]
 
 
+@pytest.mark.parametrize("name", ["Nano", "Small", "XL"])
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_caches_are_kept_from_logits_to_decode_and_through_it(name, is_fused):
+    plan = plan_of(name, is_fused=is_fused, has_decode=True)
+    caches = {t for t in plan.tensors if t.endswith(".cache")}
+    assert len(caches) == preset(name).model.n_layer
+    spans = {t: span(plan, t) for t in caches}
+    for program in ("logits", "decode"):
+        written = [t for call in plan.programs[program] for t in call.tensors_written()]
+        for tensor in written:
+            holders = {c for c in caches if overlap(spans[c], span(plan, tensor))}
+            assert holders == {tensor} & caches, (program, tensor)
+        assert caches <= set(written)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_decode_takes_no_memory(name, is_fused):
+    with_decode = plan_of(name, is_fused=is_fused, has_decode=True)
+    assert with_decode.n_bytes == plan_of(name, is_fused=is_fused).n_bytes
+
+
 @pytest.mark.parametrize("name", ["Nano", "Small"])
-@pytest.mark.parametrize("is_grouped", [False, True])
-def test_a_call_never_binds_overlapping_tensors(name, is_grouped):
-    plan = plan_of(name, is_grouped=is_grouped)
+@pytest.mark.parametrize("kind", ["is_grouped", "has_decode"])
+def test_a_call_never_binds_overlapping_tensors(name, kind):
+    plan = plan_of(name, **{kind: True})
     for calls in plan.programs.values():
         for call in calls:
             spans = [span(plan, t) for t in call.args.values()]

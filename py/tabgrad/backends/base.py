@@ -23,6 +23,7 @@ class Backend(Protocol):
     adapter: str  # what does the work, for people
     max_in_flight: int  # calls of `run` worth having under way at once
     is_grouped: bool  # whether plans are best grouped; see `build_plan`
+    has_decode: bool  # whether a row costs less than a window; see `build_plan`
 
     async def prepare(self, plan: Plan, progress: Progress = no_progress) -> None:
         """Allocate and compile all that the plan needs; memory starts as zeros.

@@ -19,6 +19,7 @@ class NumpyBackend:
     name = "numpy"
     max_in_flight = 1
     is_grouped = False
+    has_decode = True
 
     def __init__(self) -> None:
         """Make a backend with no plan."""

@@ -80,6 +80,7 @@ class WasmBackend:
     name = "wasm"
     max_in_flight = 1
     is_grouped = False
+    has_decode = True
 
     def __init__(self, host: WasmHost) -> None:
         """Make a backend with no engine and no plan."""

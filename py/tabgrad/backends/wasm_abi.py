@@ -54,6 +54,7 @@ class Scratch:
 SCRATCH = {
     "attention_fwd": Scratch(heads=3, times=1, depths=2),
     "attention_bwd": Scratch(heads=6, times=8, depths=3),
+    "attention_cached_fwd": Scratch(heads=0, times=1, depths=0),
 }
 
 

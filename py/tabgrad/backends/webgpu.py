@@ -51,6 +51,7 @@ class WebgpuBackend:
     name = "webgpu"
     max_in_flight = 3
     is_grouped = True
+    has_decode = False  # what a window costs is its launches, and a row has as many
 
     def __init__(
         self,

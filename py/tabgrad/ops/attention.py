@@ -1,4 +1,4 @@
-"""Causal self-attention over packed queries, keys and values.
+"""Causal self-attention over packed queries, keys and values, whole or row by row.
 
 Source: Dao 2023 (arXiv 2307.08691): only lse = m + log l is kept for the backward.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tabgrad.ops.contract import Const, Op, Vjp
+from tabgrad.ops.contract import Const, Op, Tol, Vjp
 from tabgrad.tensors import Array
 
 
@@ -90,4 +91,47 @@ ATTENTION_BWD = Op(
     flops=lambda d: 2.5 * _attention_flops(d),
 )
 
-OPS = (ATTENTION_FWD, ATTENTION_BWD)
+def cache_fwd(qkv: Array) -> Array:
+    """Return the keys and values of each row, cache (R, 2C)."""
+    return qkv[:, qkv.shape[1] // 3 :]
+
+
+CACHE_FWD = Op(
+    "cache_fwd",
+    reads={"qkv": "R 3C"},
+    writes={"cache": "R 2C"},
+    reference=cache_fwd,
+    tol=Tol(rel=0.0, abs=0.0),  # copied
+)
+
+
+def attention_cached_fwd(
+    qkv: Array, index: NDArray[np.uint32], cache: Array, H: int
+) -> tuple[Array, Array]:
+    """Return cache with k and v of qkv in its row t = index % T, and y (1, C).
+
+    y = softmax(q k^T / sqrt D) v over the rows 0 to t, the last of attention_fwd's.
+    """
+    n_embd = qkv.shape[1] // 3
+    t = int(index[0]) % len(cache)
+    kept = cache.copy()
+    kept[t] = qkv[0, n_embd:]
+    q = qkv[0, :n_embd].reshape(H, 1, -1)
+    k, v = kept[: t + 1].reshape(t + 1, 2, H, -1).transpose(1, 2, 0, 3)
+    s = q @ k.swapaxes(1, 2) * q.dtype.type(1.0 / np.sqrt(q.shape[2]))
+    p = np.exp(s - s.max(axis=2, keepdims=True))
+    y = p / p.sum(axis=2, keepdims=True) @ v
+    return kept, y.reshape(1, n_embd)
+
+
+ATTENTION_CACHED_FWD = Op(
+    "attention_cached_fwd",
+    reads={"qkv": "1 3C", "index": "1:u32"},
+    updates={"cache": "T 2C"},
+    writes={"y": "1 C"},
+    reference=attention_cached_fwd,
+    attrs=("H",),
+    flops=lambda d: 2.0 * (d["T"] + 1) * d["C"],  # of the mean over all rows
+)
+
+OPS = (ATTENTION_FWD, ATTENTION_BWD, CACHE_FWD, ATTENTION_CACHED_FWD)

@@ -81,6 +81,13 @@ def _attention() -> Iterable[Consts]:
         yield {"R": batch * time, "C": heads * depth, "H": heads, "T": time}
 
 
+def _cached() -> Iterable[Consts]:
+    shapes = [(1, 1, 1), (2, 2, 3), (3, 1, 2), (8, 3, 4), (13, 2, 5), (33, 1, 16)]
+    shapes += [(17, 2, 32), (9, 2, 64), (5, 1, 128), (64, 8, 8), (97, 1, 64)]
+    for time, heads, depth in shapes:
+        yield {"T": time, "C": heads * depth, "H": heads}
+
+
 def _embed() -> Iterable[Consts]:
     for batch, time, width, vocab in [
         (1, 1, 1, 1),
@@ -90,6 +97,11 @@ def _embed() -> Iterable[Consts]:
     ]:
         yield {"R": batch * time, "T": time, "C": width, "V": vocab}
     yield {"R": 65_536, "T": 32, "C": 2, "V": 70_000}
+
+
+def _embed_at() -> Iterable[Consts]:
+    for time, width, vocab in [(1, 1, 1), (5, 13, 3), (8, 48, 256), (401, 1284, 3)]:
+        yield {"T": time, "C": width, "V": vocab}
 
 
 def _flat(**attrs: Const) -> Iterable[Consts]:
@@ -133,6 +145,7 @@ _CASES: dict[str, Callable[[], Iterable[Consts]]] = {
     "step_advance": lambda: [{}],
     "embed_fwd": _embed,
     "embed_bwd": _embed,
+    "embed_at_fwd": _embed_at,
     "layernorm_fwd": lambda: _with(_tall_rows("C"), EPS=LAYERNORM_EPS),
     "layernorm_bwd_x": lambda: _tall_rows("C"),
     "layernorm_residual_bwd_x": lambda: _rows("C"),
@@ -149,6 +162,8 @@ _CASES: dict[str, Callable[[], Iterable[Consts]]] = {
     "bias_bwd": _columns,
     "attention_fwd": _attention,
     "attention_bwd": _attention,
+    "cache_fwd": lambda: _rows("C"),
+    "attention_cached_fwd": _cached,
     "gelu_fwd": lambda: _rows("F"),
     "gelu_bwd": lambda: _rows("F"),
     "residual_fwd": lambda: _rows("C"),

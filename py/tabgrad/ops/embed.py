@@ -48,4 +48,22 @@ EMBED_BWD = Op(
     flops=lambda d: 2 * d["R"] * d["C"],
 )
 
-OPS = (EMBED_FWD, EMBED_BWD)
+def embed_at_fwd(
+    ids: NDArray[np.uint32], index: NDArray[np.uint32], wte: Array, wpe: Array
+) -> Array:
+    """Return y = wte[ids[t]] + wpe[t] of one row, t = index % T, shape (1, C)."""
+    t = index % len(wpe)
+    y: Array = wte[ids[t]] + wpe[t]
+    return y
+
+
+EMBED_AT_FWD = Op(
+    "embed_at_fwd",
+    reads={"ids": "T:u32", "index": "1:u32", "wte": "V C", "wpe": "T C"},
+    writes={"y": "1 C"},
+    reference=embed_at_fwd,
+    flops=lambda d: d["C"],
+    tol=Tol(rel=1e-6, abs=1e-7),
+)
+
+OPS = (EMBED_FWD, EMBED_BWD, EMBED_AT_FWD)

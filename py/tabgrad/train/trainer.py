@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,8 @@ from tabgrad.text.split import SplitText
 from tabgrad.train.schedule import learning_rate, step_scalars
 
 CHUNK_S = 0.06  # a chunk lasts about this long, so that Pause is felt at once
+ROWS_OF_A_WINDOW = 8  # a window costs at least as much as T / 8 of its rows
+_NOTHING = np.zeros(0, np.uint32)
 _WRITE_FLOATS = 1 << 22  # weights are drawn and written in slices of 16 MiB
 
 
@@ -87,6 +89,7 @@ class Trainer:
         self.plan: Plan | None = None
         self._stop_requested = False
         self._step_s = CHUNK_S
+        self._cached = _NOTHING  # ids whose keys and values the caches hold
 
     async def start(
         self, progress: Progress = no_progress, max_storage_bytes: int = NO_LIMIT
@@ -103,7 +106,9 @@ class Trainer:
             max_storage_bytes,
             is_fused=self.is_fused,
             is_grouped=self.backend.is_grouped,
+            has_decode=self.backend.has_decode,
         )
+        self._cached = _NOTHING
         await self.backend.prepare(self.plan, progress)
         await self.backend.write("io.corpus", self.text.tokens)
         await self._draw_weights(self.plan, progress)
@@ -127,6 +132,33 @@ class Trainer:
             count = min(_WRITE_FLOATS, size - start)
             values = initial_weights(param, number, seed, start, count)
             await self.backend.write(param.name, values, start)
+
+    async def copy_weights(self, source: Trainer) -> None:
+        """Take the weights of a trainer of the same model; both have started."""
+        self._cached = _NOTHING
+        for param in source.plan.params if source.plan else ():
+            weights = await source.backend.read(param.name)
+            await self.backend.write(param.name, weights)
+
+    async def _run(
+        self,
+        program: str,
+        n_steps: int,
+        writes: Mapping[str, Array],
+        reads: Sequence[str],
+        cached: NDArray[np.uint32] = _NOTHING,
+    ) -> dict[str, Array]:
+        """Run a program of the backend, and note what is in the caches after it.
+
+        It is noted at once, not when the program is done: runs take effect in the
+        order in which they are called, and the next may be called before that.
+        """
+        self._cached = cached
+        try:
+            return await self.backend.run(program, n_steps, writes, reads)
+        except BaseException:
+            self._cached = _NOTHING
+            raise
 
     def set_learning_rate(self, lr: float) -> None:
         """Change the peak learning rate of the steps to come.
@@ -208,7 +240,7 @@ class Trainer:
         writes: dict[str, Array] = {"io.scalars": scalars, "io.offsets": offsets}
         writes["io.index"] = np.zeros(1, np.uint32)
         reads = ("io.loss", "io.grad_norm")
-        return await self.backend.run("train", count, writes, reads)
+        return await self._run("train", count, writes, reads)
 
     def _offsets(self, steps: range) -> NDArray[np.uint32]:
         """Return where the windows of steps begin."""
@@ -251,21 +283,36 @@ class Trainer:
             offsets = np.zeros((CHUNK_STEPS, train.batch_size), np.uint32)
             offsets[: len(part)] = part
             writes = {"io.offsets": offsets, "io.index": np.zeros(1, np.uint32)}
-            rings = await self.backend.run("eval", len(part), writes, ("io.loss",))
+            rings = await self._run("eval", len(part), writes, ("io.loss",))
             total += float(rings["io.loss"][: len(part)].astype(np.float64).sum())
         return total / len(rows)
 
     async def logits(self, ids: NDArray[np.uint32]) -> NDArray[np.float32]:
         """Return the (V,) logits of the token after `ids`, of which the end counts.
 
+        Rows that the caches do not hold are decoded one by one; where they are many,
+        the whole window is run. Past block_size that is every time: positions are
+        learned, so that all keys and values change when the window moves.
+
         Args:
             ids: (n,) with n >= 1; the last block_size are the context.
         """
         time_steps = self.config.model.block_size
-        context = ids[-time_steps:]
+        context = ids[-time_steps:].copy()
         prompt = np.zeros(time_steps, np.uint32)
         prompt[: len(context)] = context  # causal: what follows has no effect
         writes = {"io.prompt": prompt}
-        rows = await self.backend.run("logits", 1, writes, ("io.logits",))
-        last: NDArray[np.float32] = rows["io.logits"][len(context) - 1]
-        return last
+        first = min(_n_common(context, self._cached), len(context) - 1)
+        n_rows = len(context) - first
+        if self.backend.has_decode and n_rows <= max(1, time_steps // ROWS_OF_A_WINDOW):
+            writes["io.index"] = np.array([first], np.uint32)
+            rows = await self._run("decode", n_rows, writes, ("io.next",), context)
+            return rows["io.next"][0]
+        rows = await self._run("logits", 1, writes, ("io.logits",), context)
+        return rows["io.logits"][len(context) - 1]
+
+
+def _n_common(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> int:
+    """Return how many elements at the start of both are equal."""
+    n = min(len(a), len(b))
+    return n if (a[:n] == b[:n]).all() else int((a[:n] != b[:n]).argmax())
