@@ -226,6 +226,7 @@ def test_plan_lists_tensors_and_dispatches(bridge):
     assert got["flops"] > 1e6
     named = {t["name"]: t for t in got["tensors"]}
     assert named["wte.weight"]["shape"] == [256, 32]
+    assert named["h.0.attn.cache"]["shape"] == [16, 64]  # the plan of a CPU
 
 
 def test_steps_by_the_border_give_the_losses_of_one_run(bridge):

@@ -51,7 +51,7 @@ class WebgpuBackend:
     name = "webgpu"
     max_in_flight = 3
     is_grouped = True
-    has_decode = False  # what a window costs is its launches, and a row has as many
+    has_decode = False  # a row has as many launches as a window, and kernels to tune
 
     def __init__(
         self,

@@ -91,6 +91,7 @@ ATTENTION_BWD = Op(
     flops=lambda d: 2.5 * _attention_flops(d),
 )
 
+
 def cache_fwd(qkv: Array) -> Array:
     """Return the keys and values of each row, cache (R, 2C)."""
     return qkv[:, qkv.shape[1] // 3 :]

@@ -48,6 +48,7 @@ EMBED_BWD = Op(
     flops=lambda d: 2 * d["R"] * d["C"],
 )
 
+
 def embed_at_fwd(
     ids: NDArray[np.uint32], index: NDArray[np.uint32], wte: Array, wpe: Array
 ) -> Array:

@@ -25,7 +25,7 @@ from tabgrad.text.split import SplitText
 from tabgrad.train.schedule import learning_rate, step_scalars
 
 CHUNK_S = 0.06  # a chunk lasts about this long, so that Pause is felt at once
-ROWS_OF_A_WINDOW = 8  # a window costs at least as much as T / 8 of its rows
+ROWS_OF_A_WINDOW = 8  # T / 8 rows cost a window or less, see docs/lab/cpu-decode.md
 _NOTHING = np.zeros(0, np.uint32)
 _WRITE_FLOATS = 1 << 22  # weights are drawn and written in slices of 16 MiB
 
@@ -304,15 +304,19 @@ class Trainer:
         writes = {"io.prompt": prompt}
         first = min(_n_common(context, self._cached), len(context) - 1)
         n_rows = len(context) - first
+        last: NDArray[np.float32]
         if self.backend.has_decode and n_rows <= max(1, time_steps // ROWS_OF_A_WINDOW):
             writes["io.index"] = np.array([first], np.uint32)
             rows = await self._run("decode", n_rows, writes, ("io.next",), context)
-            return rows["io.next"][0]
-        rows = await self._run("logits", 1, writes, ("io.logits",), context)
-        return rows["io.logits"][len(context) - 1]
+            last = rows["io.next"][0]
+        else:
+            rows = await self._run("logits", 1, writes, ("io.logits",), context)
+            last = rows["io.logits"][len(context) - 1]
+        return last
 
 
 def _n_common(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> int:
     """Return how many elements at the start of both are equal."""
     n = min(len(a), len(b))
-    return n if (a[:n] == b[:n]).all() else int((a[:n] != b[:n]).argmax())
+    differing = np.flatnonzero(a[:n] != b[:n])
+    return int(differing[0]) if len(differing) else n
