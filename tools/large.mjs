@@ -13,7 +13,7 @@ import { serve } from "../tests/e2e/servers.js";
 const [preset = "Behemoth", steps = "3", settings = "{}"] = process.argv.slice(2);
 const LIMIT_MS = 3_600_000;
 const PROMPT = "ROMEO:";
-const ROUNDS = 3;
+const ROUNDS = 5;
 const [ROWS, WINDOWS] = [16, 2]; // tokens a round
 
 /** @param {string} path */

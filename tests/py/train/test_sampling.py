@@ -1,10 +1,18 @@
 """Choosing tokens: greedy, top-k with ties, temperature, the inverse CDF."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
 from tabgrad.errors import ConfigError
-from tabgrad.train.sampling import SamplingConfig, choose_token
+from tabgrad.philox import Stream, uniforms
+from tabgrad.train.sampling import (
+    DRAWN_AT_ONCE,
+    SamplingConfig,
+    choose_token,
+    generate,
+)
 
 LOGITS = np.array([0.0, 2.0, 1.0, 2.0, -1.0], np.float32)
 GRID = np.linspace(0, 1, 1000, endpoint=False)
@@ -45,6 +53,27 @@ def test_frequencies_are_the_softmax():
 def test_uniform_near_one_never_leaves_the_kept_tokens():
     config = SamplingConfig(top_k=2)
     assert choose_token(LOGITS, config, 1 - 2**-32) in {1, 3}
+
+
+class SameLogits:
+    """Gives the same logits for every text."""
+
+    async def logits(self, ids):
+        return LOGITS
+
+
+def test_each_token_takes_the_uniform_of_its_own_sub_stream():
+    config = SamplingConfig(max_tokens=DRAWN_AT_ONCE + 3, seed=2**40 + 7)
+
+    async def tokens():
+        prompt = np.zeros(1, np.uint32)
+        return [token async for token in generate(SameLogits(), prompt, config)]
+
+    wanted = [
+        choose_token(LOGITS, config, uniforms(config.seed, Stream.SAMPLING, n, 1)[0])
+        for n in range(config.max_tokens)
+    ]
+    assert asyncio.run(tokens()) == wanted
 
 
 def test_huge_logits_do_not_overflow():
