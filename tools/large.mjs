@@ -1,7 +1,7 @@
 // Creates a large model in a tab on the CPU engine, trains a few steps and samples; prints
 // times, losses, and peak memory beside the plan's. Too long for the tests.
 // A token of a short text is a row, and one of a text past block_size a whole window; these
-// and a text of an eighth of a window, none of it known, take turns, and the least times of
+// and a text of a twelfth of a window, none of it known, take turns, and the least times of
 // some rounds are printed.
 // Build dist/, then: node tools/large.mjs [PRESET [STEPS [CONFIG]]]
 // CONFIG is JSON of settings that differ from the preset's.
@@ -72,8 +72,8 @@ try {
       const train_ms = performance.now() - start;
       const shape = plan.tensors.find((/** @type {any} */ t) => t.name === "io.prompt");
       const long = prompt.repeat(shape.shape[0]);
-      const eighth = Math.max(1, Math.floor(shape.shape[0] / 8));
-      const ms = { row: Infinity, window: Infinity, eighth: Infinity };
+      const twelfth = Math.max(1, Math.floor(shape.shape[0] / 12));
+      const ms = { row: Infinity, window: Infinity, twelfth: Infinity };
       let text = "";
       for (let round = 0; round < rounds; round++) {
         const sample = await tabgrad.sample({ prompt, max_tokens: rows });
@@ -82,8 +82,8 @@ try {
         ms.window = Math.min(ms.window, 1000 / past.tokens_per_s);
         text = sample.text;
         const fresh = performance.now();
-        await tabgrad.logits({ text: String(round).repeat(eighth) });
-        ms.eighth = Math.min(ms.eighth, performance.now() - fresh);
+        await tabgrad.logits({ text: String(round).repeat(twelfth) });
+        ms.twelfth = Math.min(ms.twelfth, performance.now() - fresh);
       }
       return { plan, run, text, ms, train_ms };
     },
@@ -115,7 +115,7 @@ try {
     sample: text,
     row_token_ms: ms.row,
     window_token_ms: ms.window,
-    eighth_of_a_window_ms: ms.eighth,
+    twelfth_of_a_window_ms: ms.twelfth,
   };
   process.stdout.write(`${JSON.stringify(lines, null, 1)}\n`);
 } finally {

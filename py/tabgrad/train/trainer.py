@@ -25,7 +25,7 @@ from tabgrad.text.split import SplitText
 from tabgrad.train.schedule import learning_rate, step_scalars
 
 CHUNK_S = 0.06  # a chunk lasts about this long, so that Pause is felt at once
-ROWS_OF_A_WINDOW = 8  # T / 8 rows cost a window or less, see docs/lab/cpu-decode.md
+DECODED_SHARE = 12  # T / 12 rows cost a window or less, see docs/lab/cpu-decode.md
 _NOTHING = np.zeros(0, np.uint32)
 _WRITE_FLOATS = 1 << 22  # weights are drawn and written in slices of 16 MiB
 
@@ -305,7 +305,7 @@ class Trainer:
         first = min(_n_common(context, self._cached), len(context) - 1)
         n_rows = len(context) - first
         last: NDArray[np.float32]
-        if self.backend.has_decode and n_rows <= max(1, time_steps // ROWS_OF_A_WINDOW):
+        if self.backend.has_decode and n_rows <= max(1, time_steps // DECODED_SHARE):
             writes["io.index"] = np.array([first], np.uint32)
             rows = await self._run("decode", n_rows, writes, ("io.next",), context)
             last = rows["io.next"][0]

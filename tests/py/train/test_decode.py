@@ -11,7 +11,7 @@ from tabgrad.errors import BackendError
 from tabgrad.presets import preset
 from tabgrad.text.split import split_text
 from tabgrad.train.sampling import SamplingConfig, generate
-from tabgrad.train.trainer import ROWS_OF_A_WINDOW, Trainer
+from tabgrad.train.trainer import DECODED_SHARE, Trainer
 
 PROSE = b"Now is the winter of our discontent made glorious summer. " * 40
 TOKENS = np.frombuffer(PROSE, np.uint8).astype(np.uint32)
@@ -69,7 +69,7 @@ def test_every_prefix_of_a_window_is_decoded_right(trainer):
 
 
 def test_only_what_the_caches_do_not_hold_is_decoded(trainer):
-    few = T // ROWS_OF_A_WINDOW
+    few = T // DECODED_SHARE
     assert_right(trainer, TOKENS[:few])
     assert_right(trainer, TOKENS[: 2 * few])
     assert_right(trainer, TOKENS[: 2 * few])  # nothing is new but the last row runs
