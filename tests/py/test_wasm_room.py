@@ -19,7 +19,7 @@ CORPUS_TOKENS = 1_115_394
 def plan_of(**sizes):
     wide = {"n_layer": 24, "n_head": 24, "n_embd": 1824, "block_size": 512}
     config = preset("Behemoth").replace(**{**wide, "batch_size": 1, **sizes})
-    return build_plan(config, CORPUS_TOKENS)
+    return build_plan(config, CORPUS_TOKENS, has_decode=True)
 
 
 def test_960_million_parameters_fit_a_64_bit_memory_at_batch_1():
