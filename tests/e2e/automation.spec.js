@@ -207,7 +207,7 @@ const REFUSED = [
       config: { n_layer: 24, n_head: 24, n_embd: 1824, block_size: 512, batch_size: 4 },
     },
     "TAB-BACKEND",
-    "What fits has batch_size x block_size at most 31 % of this",
+    "What fits has batch_size x block_size at most 29 % of this",
   ],
 ];
 
