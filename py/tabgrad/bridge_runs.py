@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,8 @@ class Runs:
         self._is_preparing = False
         self._stop_wanted = self._pause_wanted = False
         self._stop_sample = False
-        self._is_sampling = False
+        self._sample_ended = asyncio.Event()
+        self._sample_ended.set()
 
     def refuse_while_active(self, verb: str) -> None:
         """Raise BusyError while a run is prepared, trains or is paused."""
@@ -67,11 +68,16 @@ class Runs:
             raise BusyError(f"cannot {verb}: a run is under way; stop it first")
 
     async def train(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Train a new model to its end, or until `stop`; return curves and times."""
+        """Train a new model to its end, or until `stop`; return curves and times.
+
+        A sample of the model before ends with what is written of it.
+        """
         self.refuse_while_active("start a run")
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
         backend = str(request.get("backend", "auto"))
-        run = await self._prepare(wanted, backend, parse_settings(request))
+        run = await self._prepare(
+            wanted, backend, parse_settings(request), self._end_sample
+        )
         run.is_active = True
         host_ms = _host_ms(run)
         try:
@@ -97,13 +103,19 @@ class Runs:
         }
 
     async def _prepare(
-        self, wanted: Mapping[str, Any], backend: str, settings: Settings
+        self,
+        wanted: Mapping[str, Any],
+        backend: str,
+        settings: Settings,
+        until_unused: Callable[[], Awaitable[object]],
     ) -> Run:
+        """Return a new run, started; the model before goes when it is not used."""
         request = parse_run(wanted, self._corpora)
         self._is_preparing = True
         self._stop_wanted = self._pause_wanted = False
         self._progress("backend", 0, 1)
         try:
+            await until_unused()
             self.free()
             opened = await self._backends.open(backend, settings)
             trainer = self._trainer(request, opened)
@@ -166,6 +178,10 @@ class Runs:
         if self._run and self._run.is_active:
             self._run.session.stop()
 
+    async def _end_sample(self) -> None:
+        self._stop_sample = True
+        await self._sample_ended.wait()
+
     async def stop_sample(self, request: Mapping[str, Any]) -> None:
         """End the sampling that is under way."""
         self._stop_sample = True
@@ -173,10 +189,11 @@ class Runs:
     async def sample(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Continue a prompt with the model; without one, with an untrained one."""
         check_keys(request, (*SAMPLE_KEYS, *RUN_KEYS, *SETTING_KEYS), "sample")
-        if self._is_sampling:
+        if not self._sample_ended.is_set():
             raise BusyError("cannot sample: a sample is being written; stop it first")
         config = _sampling(request)
-        self._is_sampling, self._stop_sample = True, False
+        self._sample_ended.clear()
+        self._stop_sample = False
         try:
             run = await self._model(request)
             trainer, borrowed = await self._on_backend(run, request.get("backend"))
@@ -186,7 +203,7 @@ class Runs:
                 if borrowed:
                     trainer.backend.free()
         finally:
-            self._is_sampling = False
+            self._sample_ended.set()
 
     async def _write(
         self, run: Run, trainer: Trainer, prompt: str, config: SamplingConfig
@@ -231,7 +248,9 @@ class Runs:
             return self._run
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS and k != "seed"}
         backend = str(request.get("backend", "auto"))
-        return await self._prepare(wanted, backend, parse_settings(request))
+        return await self._prepare(
+            wanted, backend, parse_settings(request), self._breathe
+        )
 
     async def _on_backend(self, run: Run, wanted: object) -> tuple[Trainer, bool]:
         """Return a trainer with the run's weights on a backend; True: free it after."""

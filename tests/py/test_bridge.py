@@ -301,6 +301,18 @@ def test_sampling_streams_the_text_that_it_returns(bridge):
     assert got["top_k"] == len(set(PROSE))
 
 
+def test_a_sample_under_way_ends_with_its_text_when_a_run_begins(bridge):
+    async def story(tab):
+        await tab.value("train", preset="Nano", steps=3)
+        sample = asyncio.ensure_future(tab.value("sample", prompt="a", max_tokens=5000))
+        await tab.until("tokens", 4)
+        return await tab.value("train", preset="Nano", steps=2), await sample
+
+    run, got = in_tab(bridge, story)
+    assert len(run["losses"]) == 2
+    assert got["is_stopped"] and 4 <= got["n_tokens"] < 5000
+
+
 def test_unknown_characters_of_a_prompt_are_named(bridge):
     async def story(tab):
         await tab.value("train", preset="Nano", steps=1, tokenizer="char")
