@@ -160,3 +160,13 @@ test("build.py bench goes on after a backend that fails, and ends with status 1"
   expect(done.stdout).toMatch(/^numpy +numpy 2\S+ +\d/m);
   expect(done.status).toBe(1);
 });
+
+test("a rate over less time than the clock tells apart is a dash", async ({ page }) => {
+  await page.goto("bench.html");
+  const cells = await page.evaluate(async () => {
+    const url = new URL("js/bench/cells.js", location.href).href;
+    const { three, percent } = await import(url);
+    return [three(1 / 0), percent(0 / 0), three(0.12345), percent(0.5)];
+  });
+  expect(cells).toEqual(["–", "–", "0.123", "50 %"]);
+});

@@ -2,14 +2,18 @@
 
 /** @typedef {{title: string, head: string[], rows: string[][]}} Table */
 
+const UNKNOWN = "–"; // also a rate of what took less time than the clock tells apart
+
 /** @param {number | null | undefined} value */
 export function three(value) {
-  return value == null ? "–" : Number(value.toPrecision(3)).toString();
+  const isKnown = value != null && Number.isFinite(value);
+  return isKnown ? Number(value.toPrecision(3)).toString() : UNKNOWN;
 }
 
 /** @param {number} part */
 export function percent(part) {
-  return `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
+  const isKnown = Number.isFinite(part);
+  return isKnown ? `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %` : UNKNOWN;
 }
 
 /** @param {string} title @param {string} error @returns {Table} */
