@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,9 +75,8 @@ class Runs:
         self.refuse_while_active("start a run")
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
         backend = str(request.get("backend", "auto"))
-        run = await self._prepare(
-            wanted, backend, parse_settings(request), self._end_sample
-        )
+        settings = parse_settings(request)
+        run = await self._prepare(wanted, backend, settings, ends_sample=True)
         run.is_active = True
         host_ms = _host_ms(run)
         try:
@@ -107,15 +106,18 @@ class Runs:
         wanted: Mapping[str, Any],
         backend: str,
         settings: Settings,
-        until_unused: Callable[[], Awaitable[object]],
+        *,
+        ends_sample: bool = False,
     ) -> Run:
-        """Return a new run, started; the model before goes when it is not used."""
+        """Return a new run, started; with `ends_sample` a sample ends before it."""
         request = parse_run(wanted, self._corpora)
         self._is_preparing = True
         self._stop_wanted = self._pause_wanted = False
         self._progress("backend", 0, 1)
         try:
-            await until_unused()
+            if ends_sample:
+                self._stop_sample = True
+                await self._sample_ended.wait()
             self.free()
             opened = await self._backends.open(backend, settings)
             trainer = self._trainer(request, opened)
@@ -177,10 +179,6 @@ class Runs:
         self._stop_wanted = True
         if self._run and self._run.is_active:
             self._run.session.stop()
-
-    async def _end_sample(self) -> None:
-        self._stop_sample = True
-        await self._sample_ended.wait()
 
     async def stop_sample(self, request: Mapping[str, Any]) -> None:
         """End the sampling that is under way."""
@@ -248,9 +246,7 @@ class Runs:
             return self._run
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS and k != "seed"}
         backend = str(request.get("backend", "auto"))
-        return await self._prepare(
-            wanted, backend, parse_settings(request), self._breathe
-        )
+        return await self._prepare(wanted, backend, parse_settings(request))
 
     async def _on_backend(self, run: Run, wanted: object) -> tuple[Trainer, bool]:
         """Return a trainer with the run's weights on a backend; True: free it after."""
