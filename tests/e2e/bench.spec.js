@@ -48,6 +48,11 @@ test("bench.html?auto posts all that it measured and draws no text", async ({
   );
   expect(step.dispatches).toBeGreaterThanOrEqual(calls);
   expect(rows.map((/** @type {any} */ r) => r.op)).toContain("adamw_update");
+  const inPlace = rows.reduce(
+    (/** @type {number} */ ms, /** @type {any} */ r) => ms + r.count * r.in_place_ms,
+    0,
+  );
+  expect(inPlace).toBeGreaterThan(step.ms / 10); // software, and other work beside it
   expect(report.train.Nano.n_steps).toBeGreaterThanOrEqual(20);
   const { webgpu, numpy } = report.backends.Nano;
   expect(numpy.drift).toBe(0);

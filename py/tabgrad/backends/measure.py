@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, replace
+from statistics import fmean, median
 from typing import Any
 
 from tabgrad.backends.choice import call_key
@@ -30,6 +31,8 @@ PASS_MS = 2.0  # long beside the rounding of the device's clock
 PASSES = 7
 WARM_UP_MS = 20.0  # an idle device runs at a fraction of its clocks
 MAX_REPEATS = 1000
+IN_PLACE_MS = 1000.0  # of steps whose calls are timed in place: the clock is rounded
+MAX_PASSES = 2048  # that one measurement times, see site/js/players/webgpu_timer.js
 _ROUNDED_MS = 0.1
 
 # calls that warm up, calls of a pass, passes -> ms of each pass
@@ -182,11 +185,13 @@ def square_call(op_name: str, size: int) -> Call:
 async def op_table(
     backend: WebgpuBackend, plan: Plan, program: str
 ) -> list[dict[str, Any]]:
-    """Return the distinct calls of a loaded program, with time, work and count.
+    """Return the distinct calls of a loaded program, with times, work and count.
 
-    The program's tensors hold nonsense afterwards.
+    `ms` is of a call repeated, which finds its operands in the cache; `in_place_ms` of
+    the same call within whole steps. The program's tensors hold nonsense afterwards.
     """
     parts = backend.parts(program)
+    in_place = await _in_place(backend, program)
     counts: dict[str, int] = {}
     for call, _, _ in parts:
         counts[call_key(call)] = counts.get(call_key(call), 0) + 1
@@ -203,9 +208,31 @@ async def op_table(
             "sizes": sizes,
             "row": row,
             "count": counts.pop(key),
+            "in_place_ms": in_place[key],
         }
         rows.append({**what, **vars(times), **work})
     return rows[::-1]
+
+
+async def _in_place(backend: WebgpuBackend, program: str) -> dict[str, float]:
+    """Return milliseconds of each distinct call within whole steps: the mean."""
+    parts = backend.parts(program)
+    kernels = range(parts[-1][2].stop)
+    step = Part(program, kernels, 1)
+    ((step_ms,),) = await backend.time_ms(step, [step], 1)
+    n_steps = math.ceil(IN_PLACE_MS / max(step_ms, _ROUNDED_MS))
+    at_once = min(n_steps, MAX_PASSES // len(parts))
+    warm_up = replace(step, repeats=_repeats(WARM_UP_MS, step_ms, n_steps))
+    each = [Part(program, part, 1) for _, _, part in parts]
+    passes: list[list[float]] = [[] for _ in parts]
+    for _ in range(math.ceil(n_steps / at_once)):
+        found = await backend.time_ms(warm_up, each, at_once)
+        for of_call, more in zip(passes, found, strict=True):
+            of_call.extend(more)
+    ms: dict[str, list[float]] = {}
+    for (call, _, _), of_call in zip(parts, passes, strict=True):
+        ms.setdefault(call_key(call), []).extend(of_call)
+    return {key: fmean(values) for key, values in ms.items()}
 
 
 async def program_times(backend: WebgpuBackend, program: str) -> dict[str, float]:

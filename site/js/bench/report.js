@@ -101,7 +101,17 @@ function trainTable({ train = {}, ops = {} }) {
 
 /** @param {Report} report @returns {Table[]} */
 function opTables({ ops = {}, peaks = {} }) {
-  const head = ["Op", "Sizes", "Kernel", "Calls", "us", "Share", "TFLOP/s", "GB/s"];
+  const head = [
+    "Op",
+    "Sizes",
+    "Kernel",
+    "Calls",
+    "us",
+    "us in a step",
+    "Share",
+    "TFLOP/s",
+    "GB/s",
+  ];
   return Object.entries(ops).map(([preset, { error, step, rows }]) => {
     const title = `Ops of a training step: ${preset}`;
     if (error) {
@@ -118,21 +128,19 @@ function opTables({ ops = {}, peaks = {} }) {
       const tflops = row.flops ? three(row.flops / row.ms / 1e9) : "–";
       const rate = three(row.bytes / row.ms / 1e6);
       const us = three(row.ms * 1000);
-      return [row.op, row.sizes, row.row, `${row.count}`, us, share, tflops, rate];
+      const inPlace = three(row.in_place_ms * 1000);
+      const what = [row.op, row.sizes, row.row, `${row.count}`];
+      return [...what, us, inPlace, share, tflops, rate];
     };
     const sorted = [...rows].sort((a, b) => total(b) - total(a));
-    const all = [
-      "all",
-      "",
-      "",
-      `${step.dispatches}`,
-      three(step.ms * 1000),
-      "",
-      "",
-      "",
-    ];
+    const inPlace = rows.reduce((/** @type {number} */ s, /** @type {any} */ r) => {
+      return s + r.in_place_ms * r.count;
+    }, 0);
+    const sums = [sum, inPlace].map((ms) => three(ms * 1000));
+    const all = ["sum", "", "", `${step.dispatches}`, ...sums, "", "", ""];
+    const whole = ["step", "", "", "1", "", three(step.ms * 1000), "", "", ""];
     const peak = `; peaks ${three(peaks.tflops)} TFLOP/s, ${three(peaks.gb_per_s)} GB/s`;
-    return { title: title + peak, head, rows: [...sorted.map(cells), all] };
+    return { title: title + peak, head, rows: [...sorted.map(cells), all, whole] };
   });
 }
 

@@ -3,7 +3,7 @@
 // Browsers round the device's clock to about 0.07 ms, so what is short must be repeated
 // inside one pass until the pass is long.
 
-const MAX_PASSES = 256; // of one measurement
+const MAX_PASSES = 2048; // of one measurement: two stamps each, of the 4096 a set may have
 const STAMP_BYTES = 8;
 const NS_PER_MS = 1e6;
 
