@@ -12,6 +12,7 @@ from tabgrad.backends.lab import EXPERIMENTS
 from tabgrad.backends.lab_bench import LabBench, StepClock, compare_steps
 from tabgrad.backends.measure import (
     compare_rows,
+    in_place_times,
     op_table,
     peaks,
     program_times,
@@ -141,8 +142,9 @@ class Measure:
         backend = await self._gpu.open(parse_settings(request))
         try:
             plan = await self._step(backend, request)
+            in_place = await in_place_times(backend, "train")
             step = await program_times(backend, "train")
-            rows = await op_table(backend, plan, "train")
+            rows = await op_table(backend, plan, "train", in_place)
         finally:
             backend.free()
         return {"step": step, "rows": rows}

@@ -6,39 +6,57 @@ import { noteWebgpuRun } from "./webgpu_ran.js";
 
 const DRIVER = new URL("./fixtures/tuner_driver.py", import.meta.url);
 
-test("the tuner refuses what is wrong and keeps what is fast", async ({
+for (const where of ["in", "out of"]) {
+  test(`with operands ${where} the cache the tuner refuses what is wrong`, async ({
+    browser,
+    baseURL,
+  }) => {
+    const python = await GpuPython.open(browser, baseURL);
+    await python.run(readFileSync(DRIVER, "utf8"));
+    const isCold = where === "in" ? "False" : "True";
+    const { rows, same, kept, clock, key, adapter } = await python.json(
+      `await tune_odd_rows(is_cold=${isCold})`,
+    );
+    await python.close();
+    expect(clock, "SwiftShader has timestamps").toBe(true);
+    expect(Object.keys(kept)).toContain(key);
+    expect(rows.length).toBe(Object.keys(kept).length);
+    const [, trained] = key.split("gelu_fwd ");
+    expect(rows.map(({ sizes }) => sizes)).toContain(trained);
+    for (const { op, sizes, row, ms, refused } of rows) {
+      expect(op).toBe("gelu_fwd");
+      if (sizes !== trained) {
+        // of another program: the row that won, held to the base row
+        expect(["base", "narrow", "wide"]).toContain(row);
+        expect(Object.keys(ms).length).toBeLessThanOrEqual(2);
+        expect(refused).toEqual({});
+        continue;
+      }
+      expect(["base", "narrow", "wide"]).toContain(row);
+      expect(Object.keys(ms).sort()).toEqual(["base", "narrow", "slow", "wide"]);
+      expect(ms.slow).toBeGreaterThan(ms[row]);
+      expect(Object.keys(refused).sort()).toEqual(["few", "huge"]);
+      expect(refused.few).toMatch(/deviates from the base kernel: gelu_fwd .* y\[/);
+      expect(refused.huge).toMatch(/gelu_fwd:huge/);
+    }
+    expect(same).toEqual(same.map(() => true));
+    noteWebgpuRun(`${rows.length} calls tuned ${where} the cache`, adapter);
+  });
+}
+
+test("the kernel that compares outputs does as its definition", async ({
   browser,
   baseURL,
 }) => {
   const python = await GpuPython.open(browser, baseURL);
   await python.run(readFileSync(DRIVER, "utf8"));
-  const { rows, same, kept, clock, key, adapter } = await python.json(
-    "await tune_odd_rows()",
-  );
+  const { adapter, ...cases } = await python.json("await compare_outputs()");
   await python.close();
-  expect(clock, "SwiftShader has timestamps").toBe(true);
-  expect(Object.keys(kept)).toContain(key);
-  expect(rows.length).toBe(Object.keys(kept).length);
-  const [, trained] = key.split("gelu_fwd ");
-  expect(rows.map(({ sizes }) => sizes)).toContain(trained);
-  for (const { op, sizes, row, ms, refused } of rows) {
-    expect(op).toBe("gelu_fwd");
-    if (sizes !== trained) {
-      // of another program: the row that won, held to the base row
-      expect(["base", "narrow", "wide"]).toContain(row);
-      expect(Object.keys(ms).length).toBeLessThanOrEqual(2);
-      expect(refused).toEqual({});
-      continue;
-    }
-    expect(["base", "narrow", "wide"]).toContain(row);
-    expect(Object.keys(ms).sort()).toEqual(["base", "narrow", "slow", "wide"]);
-    expect(ms.slow).toBeGreaterThan(ms[row]);
-    expect(Object.keys(refused).sort()).toEqual(["few", "huge"]);
-    expect(refused.few).toMatch(/deviates from the base kernel: gelu_fwd .* y\[/);
-    expect(refused.huge).toMatch(/gelu_fwd:huge/);
+  expect(Object.keys(cases)).toHaveLength(8);
+  for (const [name, same] of Object.entries(cases)) {
+    expect(same, name).toEqual([true, true]);
   }
-  expect(same).toEqual(same.map(() => true));
-  noteWebgpuRun(`${rows.length} calls tuned`, adapter);
+  noteWebgpuRun("outputs compared", adapter);
 });
 
 test("a software adapter is not tuned, and kernels can be forced", async ({ page }) => {

@@ -45,20 +45,29 @@ class FakeBench:
 
     def __init__(self) -> None:
         self.loaded: list[Call] = []
+        self.cold: list[bool] = []
+        self.held: list[list[str]] = []
         self.timed: list[str] = []
         self.compiled: list[set[tuple[str, str]]] = []
         self.ms = dict(MS)
         self.seconds = 0.0
         self.is_free = True
 
-    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+    async def load(
+        self, call: Call, rows: Sequence[Variant], *, is_cold: bool = False
+    ) -> dict[str, str]:
         self.loaded.append(call)
+        self.cold.append(is_cold)
         self.is_free = False
         names = [r.name for r in rows]
         return {"broken": "the GPU does not compile it"} if "broken" in names else {}
 
     async def wait(self, work):
         return await work
+
+    async def suspects(self, rows: Sequence[str]) -> list[str]:
+        self.held.append(list(rows))
+        return [name for name in rows if name in ("slow", "wrong")]  # one is right
 
     async def outputs(self, name: str) -> dict[str, Array]:
         assert name != "broken"
@@ -139,6 +148,24 @@ def test_the_fastest_right_row_is_taken_and_others_are_told(plan: Plan) -> None:
     assert gelu[0]["refused"]["broken"] == "the GPU does not compile it"
     assert "deviates from the base kernel: gelu_fwd" in gelu[0]["refused"]["wrong"]
     assert bench.is_free
+
+
+def test_every_row_is_held_to_the_base_row(plan: Plan) -> None:
+    bench = FakeBench()
+    bench.ms["wrong"] = 0.1  # not the fastest
+    tuner = tuner_of(bench, FakeStore())
+    chosen(tuner, plan)
+    assert ["fast", "slow", "wrong"] in bench.held
+    gelu = next(r for r in asyncio.run(tuner.table()) if r["op"] == "gelu_fwd")
+    assert "deviates" in gelu["refused"]["wrong"]
+    assert set(gelu["ms"]) == {BASE, "fast", "slow"}
+
+
+@pytest.mark.parametrize("name", ["Nano", "Small", "Medium"])
+def test_calls_of_a_plan_larger_than_a_cache_are_timed_out_of_it(name: str) -> None:
+    bench = FakeBench()
+    chosen(tuner_of(bench, FakeStore()), build_plan(preset(name), 2000))
+    assert {*bench.cold} == {name == "Medium"}
 
 
 def test_a_row_near_the_fastest_is_timed_again_before_the_choice(plan: Plan) -> None:
@@ -241,8 +268,8 @@ def test_tuning_ends_when_its_time_is_over(plan: Plan) -> None:
 
 def test_a_base_row_that_fails_is_an_error_and_the_rest_is_kept(plan: Plan) -> None:
     class Failing(FakeBench):
-        async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
-            refused = await super().load(call, rows)
+        async def load(self, call: Call, rows: Sequence[Variant], **given):
+            refused = await super().load(call, rows, **given)
             return {BASE: "no room"} if call.op.name == "gelu_fwd" else refused
 
     bench, store = Failing(), FakeStore()
@@ -290,12 +317,12 @@ class Turns(FakeBench):
         super().__init__()
         self.log, self.number = log, number
 
-    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
+    async def load(self, call: Call, rows: Sequence[Variant], **given):
         self.log.append(("load", self.number, call_key(call)))
         for _ in range(LOAD_TURNS):
             await asyncio.sleep(0)
         self.log.append(("loaded", self.number, call_key(call)))
-        return await super().load(call, rows)
+        return await super().load(call, rows, **given)
 
     def free(self) -> None:
         self.log.append(("free", self.number, ""))

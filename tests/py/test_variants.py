@@ -6,6 +6,7 @@ from tabgrad.backends.lab import EXPERIMENTS
 from tabgrad.backends.lab_bench import STEP_FILES
 from tabgrad.backends.probes import PROBES
 from tabgrad.backends.product_variants import TILE
+from tabgrad.backends.row_check import DEVIATION_ROW
 from tabgrad.backends.variant import BASE, WORKGROUP
 from tabgrad.backends.variants import VARIANTS, base_variant, fitting_variants
 from tabgrad.backends.wgsl import case_kernels, wgsl_folder
@@ -30,7 +31,8 @@ def test_every_wgsl_file_is_in_the_table() -> None:
     paths = {path.relative_to(folder) for path in folder.rglob("*.wgsl")}
     ways = [way for make in EXPERIMENTS.values() for way in make(True).ways]
     tried = [row for way in ways for _, row in way.steps]
-    rows = [row for v in (*VARIANTS, *PROBES, *tried) for row in v.passes]
+    probes = (*PROBES, DEVIATION_ROW)
+    rows = [row for v in (*VARIANTS, *probes, *tried) for row in v.passes]
     used = {file for row in rows for file in row.files} | set(STEP_FILES)
     assert {path.with_suffix("").as_posix() for path in paths} == used
 

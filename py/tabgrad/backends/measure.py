@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Any
@@ -183,15 +183,14 @@ def square_call(op_name: str, size: int) -> Call:
 
 
 async def op_table(
-    backend: WebgpuBackend, plan: Plan, program: str
+    backend: WebgpuBackend, plan: Plan, program: str, in_place: Mapping[str, float]
 ) -> list[dict[str, Any]]:
     """Return the distinct calls of a loaded program, with times, work and count.
 
-    `ms` is of a call repeated, which finds its operands in the cache; `in_place_ms` of
-    the same call within whole steps. The program's tensors hold nonsense afterwards.
+    `ms` is of a call repeated, which finds its operands in the cache; `in_place_ms` is
+    what `in_place_times` says. The program's tensors hold nonsense afterwards.
     """
     parts = backend.parts(program)
-    in_place = await _in_place(backend, program)
     counts: dict[str, int] = {}
     for call, _, _ in parts:
         counts[call_key(call)] = counts.get(call_key(call), 0) + 1
@@ -214,8 +213,12 @@ async def op_table(
     return rows[::-1]
 
 
-async def _in_place(backend: WebgpuBackend, program: str) -> dict[str, float]:
-    """Return milliseconds of each distinct call within whole steps: the mean."""
+async def in_place_times(backend: WebgpuBackend, program: str) -> dict[str, float]:
+    """Return milliseconds of each distinct call within whole steps: the mean.
+
+    Each call has a pass of its own, which costs some microseconds. The steps are those
+    of a run, so that what is timed next is on a device that has raised its clocks.
+    """
     parts = backend.parts(program)
     kernels = range(parts[-1][2].stop)
     step = Part(program, kernels, 1)

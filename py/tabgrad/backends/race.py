@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Protocol, TypeVar
 
-from tabgrad.backends.selftest import deviation, is_near
+from tabgrad.backends.selftest import deviation
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.errors import BackendError
 from tabgrad.ops import Call
@@ -34,11 +34,22 @@ class Bench(Protocol):
     def is_compiled(self, call: Call, rows: Sequence[Variant]) -> bool:
         """Return whether nothing is left to compile for a call to be loaded."""
 
-    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
-        """Allocate and fill inputs; return row -> why it is refused."""
+    async def load(
+        self, call: Call, rows: Sequence[Variant], *, is_cold: bool = False
+    ) -> dict[str, str]:
+        """Allocate and fill inputs; return row -> why it is refused.
+
+        Args:
+            call: what to do.
+            rows: how.
+            is_cold: time calls with their operands out of the cache.
+        """
 
     async def wait(self, work: Awaitable[T]) -> T:
         """Return what some work returns; the device must not rest meanwhile."""
+
+    async def suspects(self, rows: Sequence[str]) -> list[str]:
+        """Return the rows whose outputs are not plainly those of the base row."""
 
     async def outputs(self, row: str) -> dict[str, Array]:
         """Return what a row writes, from the same inputs each time."""
@@ -76,9 +87,9 @@ class Race:
     _base_ms: float = 0.0
 
     async def run(self, names: Sequence[str]) -> Race:
-        """Time rows until the fastest of `ms` is one that does as the base row does.
+        """Time rows, and hold them to the base row.
 
-        Rows that do not are moved to `refused`.
+        Rows that deviate are moved to `refused`.
 
         Raises:
             BackendError: the base row is refused.
@@ -88,17 +99,23 @@ class Race:
         self._base_ms = await self._rough(BASE)
         await self._look(names)
         await self._final()
-        row = self._fastest()
-        wanted = {} if row == BASE else await self.bench.outputs(BASE)
-        while row != BASE:
-            wrong = _first_wrong(self.call, await self.bench.outputs(row), wanted)
-            if not wrong:
-                break
-            self.refused[row] = f"deviates from the base kernel: {wrong}"
-            del self.ms[row]
+        fastest = self._fastest()
+        others = [name for name in names if name != BASE]
+        if others:
+            await self._hold(others)
+        if fastest in self.refused:
             await self._final()
-            row = self._fastest()
         return self
+
+    async def _hold(self, names: Sequence[str]) -> None:
+        """Refuse the rows that do not do as the base row does."""
+        wanted: dict[str, Array] = {}
+        for name in await self.bench.suspects(names):
+            wanted = wanted or await self.bench.outputs(BASE)
+            wrong = _first_wrong(self.call, await self.bench.outputs(name), wanted)
+            if wrong:
+                self.refused[name] = f"deviates from the base kernel: {wrong}"
+                del self.ms[name]
 
     def _fastest(self) -> str:
         return min(self.ms, key=lambda name: self.ms[name])
@@ -147,8 +164,6 @@ def _first_wrong(
 ) -> str:
     """Return in words the first output that deviates, or ""."""
     for name, right in wanted.items():
-        if is_near(call, got[name], right):
-            continue
         found = deviation(call, name, got[name], right)
         if not found.passes:
             return str(found)

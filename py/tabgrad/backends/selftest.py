@@ -89,14 +89,6 @@ def reference_outputs(
     return {k: v + wide[k] if k in adds else v for k, v in out.items()}
 
 
-def is_near(call: Call, got: Array, wanted: Array) -> bool:
-    """Return whether an output is plainly right: quick, and False where in doubt."""
-    with np.errstate(all="ignore"):
-        error = float(np.abs(got - wanted).max(initial=0.0))
-        largest = float(np.abs(wanted).max(initial=0.0))
-    return error <= call.op.tol.abs + call.op.tol.rel * largest < np.inf
-
-
 def deviation(
     call: Call, name: str, got: Array, wanted: Array, tol: Tol | None = None
 ) -> Deviation:

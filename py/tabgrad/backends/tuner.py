@@ -1,11 +1,12 @@
 """Chooses kernels by timing them on the device, once for each device, and remembers.
 
 For each distinct call of the training program every row that can do it is timed, the
-fastest ones once more, and the winner is held to the base row at that very shape. A
-call of another program is left the row that won at the sizes nearest to its own, held
-to the base row likewise. A row that fails or deviates is reported, and none is used
-that was not held to the base row. Rows take turns on a device that never rests: an idle
-one runs at a fraction of its clocks, where other rows win.
+fastest ones once more, and each is held to the base row at that very shape. A call of
+another program is left the row that won at the sizes nearest to its own, held to the
+base row likewise. A row that fails or deviates is reported, and not used. Rows take
+turns on a device that never rests: an idle one runs at a fraction of its clocks, where
+other rows win. Where a plan is larger than a cache, each call is timed with its
+operands out of the cache.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tabgrad.backends.variants import base_variant, fitting_variants
 from tabgrad.ops import Call
 from tabgrad.plan import Plan
 
+CACHE_BYTES = 1 << 26  # more than what large GPUs have, and small ones have less
 POLL_S = 0.005
 BUDGET_S = 60.0  # calls left after it keep the base row until the next run
 
@@ -69,12 +71,14 @@ class _Queue:
         rows: those that are tried.
         compiling: what compiles them.
         left: keys of calls that were not loaded.
+        is_cold: whether a step moves more than a cache holds.
     """
 
     calls: Mapping[str, Call]
     rows: Mapping[str, Sequence[Variant]]
     compiling: asyncio.Future[None]
     left: list[str]
+    is_cold: bool
 
     async def load_next(self, bench: Bench) -> tuple[str, dict[str, str]]:
         """Load the costliest call that is compiled; return its key and `Bench.load`."""
@@ -84,7 +88,8 @@ class _Queue:
             key = self._compiled(bench)
         key = key or self.left[0]
         self.left.remove(key)
-        return key, await bench.load(self.calls[key], self.rows[key])
+        call, rows = self.calls[key], self.rows[key]
+        return key, await bench.load(call, rows, is_cold=self.is_cold)
 
     def _compiled(self, bench: Bench) -> str:
         for key in self.left:
@@ -146,6 +151,7 @@ class Tuner:
         """Tune the calls of training by all their rows, then the others by two each."""
         self._is_skipped = False
         end = self._clock() + BUDGET_S
+        is_cold = sum(plan.storages.values()) > CACHE_BYTES
 
         def told() -> None:
             progress("tuning", sum(key in tuned for key in missing), len(missing))
@@ -161,7 +167,7 @@ class Tuner:
                     others = [c for k, c in missing.items() if k not in trained]
                     pairs += [(c, base_variant(c.op.name)) for c in others]
                 compiling = asyncio.ensure_future(self._benches[0].compile(pairs))
-                queue = _Queue(calls, rows, compiling, list(calls))
+                queue = _Queue(calls, rows, compiling, list(calls), is_cold)
                 try:
                     await self._tune_each(queue, tuned, told, end)
                 finally:

@@ -6,15 +6,17 @@ import asyncio
 import math
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import TypeVar
 
 import numpy as np
 
 from tabgrad.backends.base import Progress, no_progress
 from tabgrad.backends.choice import Pick, call_key
-from tabgrad.backends.probes import FMA, PROBES
+from tabgrad.backends.probes import COPY, FMA, PROBES
 from tabgrad.backends.product_variants import PRODUCTS
-from tabgrad.backends.variant import Variant
+from tabgrad.backends.row_check import HOLD, RowCheck, is_near
+from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.backends.webgpu_host import GpuHost
 from tabgrad.backends.webgpu_kernels import Pipelines
@@ -31,20 +33,33 @@ MEMBERS_OF_FLAT = 9  # times as many in all arguments of a group: whole up to Me
 BUSY_SIZES: dict[str, Const] = {"N": 1 << 16, "ITERS": 64}  # a moment on any device
 BUSY_MS = 4.0  # of the passes that keep it busy: long beside the way there and back
 MAX_BUSY = 1000  # calls of such a pass
+EVICTING: dict[str, Const] = {"N": 1 << 23}  # reads 32 MiB, writes 32: caches hold less
+EVICT = "evict"
 POOL = 100_003  # a prime: rows of an array do not repeat each other
 LEAST_MS = 0.1  # browsers round the device's clock to about this
 
 T = TypeVar("T")
 
 
+def _probe(op: Op) -> Variant:
+    return next(row for row in PROBES if row.op == op.name)
+
+
 class _RowByProgram:
-    """Gives each program its own row, so that one plan compares them."""
+    """Gives each program its own row, so that one plan compares them.
+
+    `own` are calls with rows of their own, by their ids.
+    """
 
     def __init__(self, rows: Mapping[str, Variant]) -> None:
         self.rows = rows
+        self.own: Mapping[int, Variant] = {}
 
     async def choose(self, plan: Plan, progress: Progress) -> Pick:
-        return lambda program, _: self.rows[program]
+        return self._row
+
+    def _row(self, program: str, call: Call) -> Variant:
+        return self.own.get(id(call)) or self.rows[program]
 
 
 class Multiplier:
@@ -52,7 +67,7 @@ class Multiplier:
 
     def __init__(self, host: GpuHost) -> None:
         """Make one that has compiled nothing."""
-        row = next(row for row in PROBES if row.op == FMA.name)
+        row = _probe(FMA)
         call, tensors = case_call(FMA, BUSY_SIZES, False)
         self._plan = single_call_plan(call, tensors)
         (program,) = self._plan.programs
@@ -127,7 +142,8 @@ class GpuBench:
         )
         self._pool = _Pool()
         self._inputs: dict[str, Array] = {}
-        self._op: Op | None = None
+        self._check: RowCheck | None = None
+        self._is_cold = False
 
     async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
         """Compile rows of calls; what does not compile fails in `load`.
@@ -159,56 +175,109 @@ class GpuBench:
         """Return what some work returns; the device multiplies meanwhile."""
         return await self.multiplier.run_during(work)
 
-    async def load(self, call: Call, rows: Sequence[Variant]) -> dict[str, str]:
-        """Allocate and fill inputs; return row -> why it is refused."""
+    async def load(
+        self, call: Call, rows: Sequence[Variant], *, is_cold: bool = False
+    ) -> dict[str, str]:
+        """Allocate and fill inputs; return row -> why it is refused.
+
+        Args:
+            call: what to do.
+            rows: how.
+            is_cold: whether the call finds its operands out of the cache when it is
+                timed, as in a step that moves more than a cache holds.
+        """
+        self._is_cold = is_cold
         consts = self._limited(call).consts
         whole, tensors = case_call(call.op, consts, False)
-        plan = single_call_plan(replace(whole, adds=call.adds), tensors)
-        refused = await self._prepare(plan, rows)
-        self._op = call.op
+        check = RowCheck(replace(whole, adds=call.adds), tensors, rows)
+        refused = await self._prepare(check)
         self._inputs = case_inputs(call.op, consts, self._pool.draw)
-        await self._backend.write_all(self._inputs)
+        read = {name: self._inputs[name] for name in check.call.tensors_read()}
+        await self._backend.write_all({**read, **check.inputs(read)})
         return refused
 
-    async def _prepare(self, plan: Plan, rows: Sequence[Variant]) -> dict[str, str]:
+    async def _prepare(self, check: RowCheck) -> dict[str, str]:
         """Load the rows together, or those that load alone."""
         try:
-            await self._load(plan, rows)
+            await self._load(check)
         except BackendError as error:
-            if len(rows) == 1:
-                return {rows[0].name: str(error)}
+            if len(check.rows) == 1:
+                return {check.rows[0].name: str(error)}
         else:
             return {}
         refused: dict[str, str] = {}
-        for row in rows:
-            refused |= await self._prepare(plan, [row])
-        right = [row for row in rows if row.name not in refused]
-        await self._load(plan, right)
+        for row in check.rows:
+            refused |= await self._prepare(replace(check, rows=[row]))
+        right = [row for row in check.rows if row.name not in refused]
+        await self._load(replace(check, rows=right))
         return refused
 
-    async def _load(self, plan: Plan, rows: Sequence[Variant]) -> None:
-        self._chooser.rows = {row.name: row for row in rows}
-        (calls,) = plan.programs.values()
-        programs = {row.name: calls for row in rows}
+    async def _load(self, check: RowCheck) -> None:
+        self._check = check
+        self._chooser.rows = {row.name: row for row in check.rows}
+        tensors = {**check.tensors, **check.more_tensors()}
+        first: list[tuple[Call, Variant]] = []
+        if self._is_cold:
+            copy, copied = case_call(COPY, EVICTING, False)
+            args = {arg: f"{EVICT}.{arg}" for arg in copy.args}
+            tensors |= {
+                args[arg]: replace(t, name=args[arg]) for arg, t in copied.items()
+            }
+            first = [(replace(copy, args=args), _probe(COPY))]
+        has_base = BASE in self._chooser.rows
+        held = check.program() if has_base else []
+        own = [*first, *held]
+        self._chooser.own = {id(call): row for call, row in own}
+        evict = [call for call, _ in first]
+        programs = {name: (*evict, check.call) for name in self._chooser.rows}
+        programs[HOLD] = tuple(call for call, _ in held)
+        programs[EVICT] = tuple(evict)
+        plan = single_call_plan(check.call, tensors)
         await self._backend.prepare(replace(plan, programs=programs), no_progress)
+
+    async def suspects(self, rows: Sequence[str]) -> list[str]:
+        """Return the rows whose outputs are not plainly those of the base row."""
+        check = self._loaded()
+        founds = {row: check.founds(row) for row in rows}
+        names = [name for of_row in founds.values() for name in of_row]
+        found = await self._backend.run(HOLD, 1, {}, names)
+        tol = check.call.op.tol
+        return [
+            row
+            for row, names in founds.items()
+            if not all(is_near(found[name], tol) for name in names)
+        ]
 
     async def outputs(self, row: str) -> dict[str, Array]:
         """Return what a row writes, from the same inputs each time."""
-        if self._op is None:
-            raise BackendError("tuner: asked for outputs before a call was loaded")
-        names = [arg.name for arg in self._op.outputs]
+        names = [arg.name for arg in self._loaded().call.op.outputs]
         writes = {name: self._inputs[name] for name in names}
         return await self._backend.run(row, 1, writes, names)
+
+    def _loaded(self) -> RowCheck:
+        if self._check is None:
+            raise BackendError("tuner: asked for outputs before a call was loaded")
+        return self._check
 
     async def time_ms(
         self, warm_up: tuple[str, int], rows: Sequence[tuple[str, int]], rounds: int
     ) -> list[list[float]]:
         """Return milliseconds of each row's passes; rows take turns."""
         first, *parts = (self._part(name, n) for name, n in (warm_up, *rows))
-        return await self._backend.time_ms(first, parts, rounds)
+        if not self._is_cold:
+            return await self._backend.time_ms(first, parts, rounds)
+        most = max(n for _, n in rows)
+        parts.append(Part(EVICT, range(1), most))
+        *times, evicting = await self._backend.time_ms(first, parts, rounds)
+        evict_ms = median(evicting) / most
+        return [
+            [max(ms - n * evict_ms, 0.0) for ms in passes]
+            for passes, (_, n) in zip(times, rows, strict=True)
+        ]
 
     def _part(self, row: str, repeats: int) -> Part:
-        return Part(row, range(len(self._chooser.rows[row].passes)), repeats)
+        kernels = int(self._is_cold) + len(self._chooser.rows[row].passes)
+        return Part(row, range(kernels), repeats)
 
     def free(self) -> None:
         """Give everything back."""

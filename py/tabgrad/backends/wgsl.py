@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from tabgrad.backends.probes import COPY, COPY_SIZES, FMA, FMA_SIZES, PROBES
+from tabgrad.backends.row_check import DEVIATION, DEVIATION_ROW, DEVIATION_SIZES
 from tabgrad.backends.unroll import unrolled
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.variants import VARIANTS, base_variant
@@ -154,8 +155,9 @@ def preset_kernels(name: str) -> Iterable[Kernel]:
 
 def probe_kernels() -> Iterable[Kernel]:
     """Yield the kernels that measure a device."""
-    probes = ((FMA, FMA_SIZES), (COPY, COPY_SIZES))
-    for (op, sizes), row in zip(probes, PROBES, strict=True):
+    probes = ((FMA, FMA_SIZES), (COPY, COPY_SIZES), (DEVIATION, DEVIATION_SIZES))
+    rows = (*PROBES, DEVIATION_ROW)
+    for (op, sizes), row in zip(probes, rows, strict=True):
         yield assemble(case_call(op, sizes, False)[0], row)
 
 
