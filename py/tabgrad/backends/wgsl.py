@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import inspect
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -78,15 +77,6 @@ def fold_groups(n_groups: int) -> tuple[int, int]:
     return -(-n_groups // y), y
 
 
-def is_float(op: Op, const: str) -> bool:
-    """Return whether a constant is a real number, by the reference's annotation.
-
-    The value does not tell: a page may give a clip of 1 as a whole number.
-    """
-    parameter = inspect.signature(op.reference).parameters.get(const)
-    return parameter is not None and parameter.annotation == "float"
-
-
 def constant_lines(
     op: Op, values: Iterable[tuple[str, Const]], adds: frozenset[str]
 ) -> list[str]:
@@ -97,7 +87,7 @@ def constant_lines(
     """
     lines = []
     for name, value in values:
-        if is_float(op, name):
+        if name in op.floats:
             lines.append(f"const {name} = {float(value)!r};")
         else:
             lines.append(f"const {name}: u32 = {int(value)}u;")
@@ -124,10 +114,16 @@ def assemble(call: Call, variant: Variant | None = None) -> Kernel:
     lines += [f"const {name}: u32 = {value}u;" for name, value in given.items()]
     lines += constant_lines(call.op, call.consts.items(), call.adds)
     lines += [f"const {name}: bool = {_word(on)};" for name, on in chosen.flags.items()]
-    body = unrolled([read_wgsl(file) for file in chosen.files], chosen.constants)
+    body = _body(chosen.files, tuple(chosen.constants.items()))
     source = "\n".join(lines) + "\n\n" + body
     label = call.op.name if chosen.name == BASE else f"{call.op.name}:{chosen.name}"
     return Kernel(label, source, groups)
+
+
+@cache
+def _body(files: tuple[str, ...], constants: tuple[tuple[str, int], ...]) -> str:
+    """Return a module without the constants that differ from call to call."""
+    return unrolled([read_wgsl(file) for file in files], dict(constants))
 
 
 def assemble_passes(call: Call, variant: Variant) -> tuple[Kernel, ...]:

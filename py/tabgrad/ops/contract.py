@@ -119,8 +119,17 @@ class Op:
         raise PlanError(f"{self.name} has no argument {name!r}")
 
     @cached_property
-    def _parameters(self) -> frozenset[str]:
-        return frozenset(inspect.signature(self.reference).parameters)
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self.reference).parameters
+
+    @cached_property
+    def floats(self) -> frozenset[str]:
+        """The constants that are real numbers, by the reference's annotations.
+
+        The value does not tell: a page may give a clip of 1 as a whole number.
+        """
+        parameters = self._parameters.items()
+        return frozenset(name for name, p in parameters if p.annotation == "float")
 
     def run_reference(
         self, inputs: Mapping[str, Array], consts: Mapping[str, Const]
