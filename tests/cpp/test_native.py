@@ -40,6 +40,19 @@ def test_every_case_of_an_op_is_right_and_stays_inside_its_tensors(every_case, n
     assert report["cases"] == len(op_cases(name)) * (2 if OPS[name].adds else 1)
 
 
+@pytest.fixture(scope="module")
+def every_hash(native_library: Path) -> dict:
+    """Return the report of run_threads; products are cut finer from 5 threads on."""
+    library = str(native_library)
+    return run_module("tests.cpp.run_threads", library, "1", "2", "3", "5", "7")
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_op_is_bit_equal_for_any_number_of_threads(every_hash, name):
+    assert len(every_hash[name]) == 5
+    assert len(set(every_hash[name])) == 1
+
+
 def test_shared_scratch_that_does_not_hold_a_product_is_refused(native_library):
     found = run_module("tests.cpp.run_refusals", str(native_library))
     assert found.pop("as it was") == "taken"

@@ -58,11 +58,15 @@ def _grouped_rows() -> Iterable[Consts]:
     for members, r, c, w in [(1, 5, 2, 2), (3, 65, 13, 64), (2, 257, 96, 128)]:
         yield {"G": members, "R": r, "C": c, "W": w}
     yield {"G": 5, "R": 16, "C": 48, "W": 64}
+    yield {"G": 2, "R": 7, "C": 4, "W": 64}
+    yield {"G": 2, "R": 9, "C": 77, "W": 128}
     yield {"G": 2, "R": 3, "C": 1284, "W": 1344}
 
 
 def _rows(letter: str) -> Iterable[Consts]:
     yield from ({"R": r, letter: c} for r in (1, 5, 65) for c in (1, 2, 13, 48, 130))
+    yield {"R": 7, letter: 4}
+    yield {"R": 9, letter: 77}  # what is left after blocks of 16: three fours and one
     yield {"R": 257, letter: 96}
     yield {"R": 3, letter: 1284}  # more than a thread of a workgroup holds at once
 
@@ -94,6 +98,8 @@ def _embed() -> Iterable[Consts]:
         (2, 5, 13, 3),
         (3, 8, 48, 256),
         (3, 401, 8, 3),
+        (7, 5, 4, 5),
+        (2, 8, 13, 50_257),  # far more ids than rows
     ]:
         yield {"R": batch * time, "T": time, "C": width, "V": vocab}
     yield {"R": 65_536, "T": 32, "C": 2, "V": 70_000}
@@ -119,6 +125,11 @@ def _sqnorm() -> Iterable[Consts]:
         yield {"N": n, "P": 1024}
     yield {"N": 100, "P": 7}
     yield {"N": 5000, "P": 8}
+    yield {"N": 4096, "P": 1024}
+    # 32 columns and 13 or 12 more: the last row ends before, in and with the latter
+    yield {"N": 1001, "P": 45}
+    yield {"N": 1030, "P": 45}
+    yield {"N": 1012, "P": 44}
 
 
 def _columns() -> Iterable[Consts]:
