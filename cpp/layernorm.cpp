@@ -27,13 +27,12 @@ void layernorm_fwd(const LayernormFwd& a, Part& part) {
     for (std::size_t r = begin; r < end; ++r) {
       const float* x = a.x + r * a.C;
       float* y = a.y + r * a.C;
-      F4 sum = splat(0);
-      lanes(0, a.C, [&](auto io, std::size_t c) { sum += io.load(x + c); });
-      const float mean = sum_of(sum) * inverse_C;
-      F4 squares = splat(0);
-      lanes(0, a.C, [&](auto io, std::size_t c) {
+      const F4 sums =
+          sum_lanes<F4>(0, a.C, [&](auto io, std::size_t c, F4& sum) { sum += io.load(x + c); });
+      const float mean = sum_of(sums) * inverse_C;
+      const F4 squares = sum_lanes<F4>(0, a.C, [&](auto io, std::size_t c, F4& sum) {
         const F4 centred = io.load(x + c, mean) - splat(mean);
-        squares = madd(centred, centred, squares);
+        sum = madd(centred, centred, sum);
       });
       const float rstd = 1.0f / std::sqrt(sum_of(squares) * inverse_C + eps);
       lanes(0, a.C, [&](auto io, std::size_t c) {
@@ -46,6 +45,14 @@ void layernorm_fwd(const LayernormFwd& a, Part& part) {
   });
 }
 
+// Sums of g = dy w and of g n in a row.
+struct RowSums {
+  F4 g;
+  F4 gn;
+
+  RowSums operator+(const RowSums& other) const { return {g + other.g, gn + other.gn}; }
+};
+
 // The rows of a norm's gradient by its input, added to the rows of `old` if there are any.
 template <typename Args>
 void norm_rows(const Args& a, const float* old, Part& part) {
@@ -57,15 +64,13 @@ void norm_rows(const Args& a, const float* old, Part& part) {
       float* dx = a.dx + r * a.C;
       const F4 mean = splat(a.mean[r]);
       const F4 rstd = splat(a.rstd[r]);
-      F4 g_sum = splat(0);
-      F4 gn_sum = splat(0);
-      lanes(0, a.C, [&](auto io, std::size_t c) {
+      const auto sums = sum_lanes<RowSums>(0, a.C, [&](auto io, std::size_t c, RowSums& sum) {
         const F4 g = io.load(dy + c) * io.load(a.w + c);
-        g_sum += g;
-        gn_sum = madd(g, (io.load(x + c) - mean) * rstd, gn_sum);
+        sum.g += g;
+        sum.gn = madd(g, (io.load(x + c) - mean) * rstd, sum.gn);
       });
-      const F4 g_mean = splat(sum_of(g_sum) * inverse_C);
-      const F4 gn_mean = splat(sum_of(gn_sum) * inverse_C);
+      const F4 g_mean = splat(sum_of(sums.g) * inverse_C);
+      const F4 gn_mean = splat(sum_of(sums.gn) * inverse_C);
       lanes(0, a.C, [&](auto io, std::size_t c) {
         const F4 g = io.load(dy + c) * io.load(a.w + c);
         const F4 n = (io.load(x + c) - mean) * rstd;

@@ -86,4 +86,22 @@ inline void lanes(std::size_t begin, std::size_t end, Body body) {
   if (i < end) body(SomeLanes{end - i}, i);
 }
 
+inline constexpr std::size_t CHAINS = 4;
+
+// The same for sums: body(io, i, sums[chain]) adds to the chains in turn, so that an add
+// does not wait for the last; what is left at the end goes to the first. Returns their sum.
+// Sums is F4 or some that are added together.
+template <typename Sums, typename Body>
+inline Sums sum_lanes(std::size_t begin, std::size_t end, Body body) {
+  Sums sums[CHAINS] = {};
+  std::size_t i = begin;
+  for (; i + CHAINS * LANES <= end; i += CHAINS * LANES) {
+    for (std::size_t chain = 0; chain < CHAINS; ++chain) {
+      body(FullLanes{}, i + chain * LANES, sums[chain]);
+    }
+  }
+  lanes(i, end, [&](auto io, std::size_t at) { body(io, at, sums[0]); });
+  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+}
+
 }  // namespace tabgrad
