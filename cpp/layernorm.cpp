@@ -101,21 +101,40 @@ void layernorm_residual_bwd_x(const LayernormResidualBwdX& a, Part& part) {
   norm_rows(a, a.a, part);
 }
 
-// Gradients of a norm's weight and bias in columns begin to end - 1, added to old ones or not.
+// Gradients of a norm's weight and bias in VECTORS times four columns from c on.
+template <std::size_t VECTORS, typename Io, typename Args>
+void norm_columns(const Args& a, Io io, std::size_t c, bool adds_w, bool adds_b) {
+  F4 dw[VECTORS];
+  F4 db[VECTORS];
+  for (std::size_t i = 0; i < VECTORS; ++i) {
+    dw[i] = adds_w ? io.load(a.dw + c + i * LANES) : splat(0);
+    db[i] = adds_b ? io.load(a.db + c + i * LANES) : splat(0);
+  }
+  for (std::size_t r = 0; r < a.R; ++r) {
+    const float* x = a.x + r * a.C + c;
+    const float* dy_row = a.dy + r * a.C + c;
+    const F4 mean = splat(a.mean[r]);
+    const F4 rstd = splat(a.rstd[r]);
+    for (std::size_t i = 0; i < VECTORS; ++i) {
+      const F4 dy = io.load(dy_row + i * LANES);
+      dw[i] = madd(dy, (io.load(x + i * LANES) - mean) * rstd, dw[i]);
+      db[i] += dy;
+    }
+  }
+  for (std::size_t i = 0; i < VECTORS; ++i) {
+    io.store(a.dw + c + i * LANES, dw[i]);
+    io.store(a.db + c + i * LANES, db[i]);
+  }
+}
+
+// The same in columns begin to end - 1, added to old ones or not. A whole strip is walked
+// once: its rows lie C numbers apart, and a line that is left does not stay in L1.
 template <typename Args>
 void norm_sums(const Args& a, std::size_t begin, std::size_t end, bool adds_w, bool adds_b) {
-  lanes(begin, end, [&](auto io, std::size_t c) {
-    F4 dw = adds_w ? io.load(a.dw + c) : splat(0);
-    F4 db = adds_b ? io.load(a.db + c) : splat(0);
-    for (std::size_t r = 0; r < a.R; ++r) {
-      const F4 dy = io.load(a.dy + r * a.C + c);
-      const F4 centred = io.load(a.x + r * a.C + c) - splat(a.mean[r]);
-      dw = madd(dy, centred * splat(a.rstd[r]), dw);
-      db += dy;
-    }
-    io.store(a.dw + c, dw);
-    io.store(a.db + c, db);
-  });
+  if (end - begin == NORM_COLUMNS) {
+    return norm_columns<NORM_COLUMNS / LANES>(a, FullLanes{}, begin, adds_w, adds_b);
+  }
+  lanes(begin, end, [&](auto io, std::size_t c) { norm_columns<1>(a, io, c, adds_w, adds_b); });
 }
 
 // layernorm_bwd_wb: dw = sum_r dy (x - mean) rstd, db = sum_r dy.
