@@ -16,6 +16,21 @@ namespace {
 
 inline constexpr float HALTED = -1.0f;  // a scale that lets adamw_update change nothing
 
+constexpr std::size_t SQNORM_COLUMNS = 32;  // that a thread sums at once: half its registers
+
+// VECTORS times four partial sums from p on, of the rows of P numbers in the first `whole`.
+template <std::size_t VECTORS, typename Io>
+void sum_squares(const SqnormFwd& a, Io io, std::size_t p, std::size_t whole) {
+  F4 sums[VECTORS] = {};
+  for (std::size_t first = 0; first < whole; first += a.P) {
+    for (std::size_t i = 0; i < VECTORS; ++i) {
+      const F4 g = io.load(a.g + first + p + i * LANES);
+      sums[i] = madd(g, g, sums[i]);
+    }
+  }
+  for (std::size_t i = 0; i < VECTORS; ++i) io.store(a.partial + p + i * LANES, sums[i]);
+}
+
 }  // namespace
 
 // sqnorm_fwd: partial[p] = sum of g[i]^2 over i = p, p + P, p + 2 P, ...
@@ -24,14 +39,18 @@ inline constexpr float HALTED = -1.0f;  // a scale that lets adamw_update change
 // writes  partial (P)
 // alias   partial is not g
 void sqnorm_fwd(const SqnormFwd& a, Part& part) {
-  part.share(a.P, 64, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t p = begin; p < end; ++p) a.partial[p] = 0;
-    for (std::size_t first = 0; first + begin < a.N; first += a.P) {
-      lanes(begin, std::min(end, a.N - first), [&](auto io, std::size_t p) {
-        const F4 g = io.load(a.g + first + p);
-        io.store(a.partial + p, madd(g, g, io.load(a.partial + p)));
-      });
+  const std::size_t whole = a.N / a.P * a.P;
+  part.share(a.P, SQNORM_COLUMNS, [&](std::size_t begin, std::size_t end) {
+    if (end - begin == SQNORM_COLUMNS) {
+      sum_squares<SQNORM_COLUMNS / LANES>(a, FullLanes{}, begin, whole);
+    } else {
+      lanes(begin, end, [&](auto io, std::size_t p) { sum_squares<1>(a, io, p, whole); });
     }
+    // what is left of g is less than a row
+    lanes(begin, std::min(end, a.N - whole), [&](auto io, std::size_t p) {
+      const F4 g = io.load(a.g + whole + p);
+      io.store(a.partial + p, madd(g, g, io.load(a.partial + p)));
+    });
   });
 }
 
