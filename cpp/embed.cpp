@@ -8,6 +8,8 @@
 
 namespace tabgrad {
 
+constexpr std::size_t ID_RANGES = 4;  // a thread, as the few frequent ids make them uneven
+
 // embed_fwd: y[b t] = wte[ids[b t]] + wpe[t].
 //
 // reads   ids (R)  wte (V, C)  wpe (T, C)
@@ -29,21 +31,23 @@ void embed_fwd(const EmbedFwd& a, Part& part) {
 // embed_bwd: dwte[v] = sum of dy over the rows with id v, dwpe[t] = sum_b dy[b t].
 // Forward: y[b t] = wte[ids[b t]] + wpe[t].
 //
-// Split by channels for dwte, as any row may hold any id; by steps for dwpe.
+// Split by ranges of ids for dwte: who has a range looks at all ids, and adds whole rows. Split
+// by steps for dwpe.
 //
 // reads   ids (R)  dy (R, C)
 // writes  dwte (V, C)  dwpe (T, C)         both may be added to
 // alias   none of them is another
 // limits  ids are less than V: the host checks them
 void embed_bwd(const EmbedBwd& a, Part& part) {
-  part.share(a.C, 16, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t v = 0; v < a.V && !a.add_dwte; ++v) {
-      std::fill(a.dwte + v * a.C + begin, a.dwte + v * a.C + end, 0.0f);
-    }
+  const std::size_t ranges = part.n_threads() == 1 ? 1 : ID_RANGES * part.n_threads();
+  part.share(a.V, (a.V + ranges - 1) / ranges, [&](std::size_t begin, std::size_t end) {
+    if (!a.add_dwte) std::fill(a.dwte + begin * a.C, a.dwte + end * a.C, 0.0f);
     for (std::size_t r = 0; r < a.R; ++r) {
-      float* dwte = a.dwte + a.ids[r] * a.C;
+      const std::size_t v = a.ids[r];
+      if (v < begin || v >= end) continue;
+      float* dwte = a.dwte + v * a.C;
       const float* dy = a.dy + r * a.C;
-      lanes(begin, end, [&](auto io, std::size_t c) {
+      lanes(0, a.C, [&](auto io, std::size_t c) {
         io.store(dwte + c, io.load(dwte + c) + io.load(dy + c));
       });
     }
