@@ -251,12 +251,13 @@ struct Blocks {
   std::size_t N;
 
   Blocks(const Product& p, std::size_t n_threads) : M(p.M), N(p.N) {
-    constexpr std::size_t ENOUGH = 6;       // blocks a thread
+    // blocks a thread: the more threads, the more the last ones to finish cost
+    const std::size_t enough = n_threads > 4 ? 16 : 6;
     constexpr std::size_t LEAST_ROWS = 12;  // whole tiles, as twice as many are
     constexpr std::size_t LEAST_COLUMNS = 24;
     if (n_threads == 1) return;
-    while (rows > LEAST_ROWS && count() < ENOUGH * n_threads) rows /= 2;
-    while (columns > LEAST_COLUMNS && count() < ENOUGH * n_threads) columns /= 2;
+    while (rows > LEAST_ROWS && count() < enough * n_threads) rows /= 2;
+    while (columns > LEAST_COLUMNS && count() < enough * n_threads) columns /= 2;
   }
 
   std::size_t row_blocks() const { return parts_of(M, rows); }
