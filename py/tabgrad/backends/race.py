@@ -15,10 +15,13 @@ from tabgrad.tensors import Array
 
 WARM_UP_MS = 2.0  # a device rests for a moment between two measurements
 QUICK_MS, QUICK_ROUNDS = 0.3, 2  # a pass of the first look, and passes of each row
-FINAL_MS, FINAL_ROUNDS = 1.0, 5  # of the last
+USUAL_GAIN = 8.0  # times as fast as the base row, of which the first look thinks
+FINAL_MS, FINAL_ROUNDS = 1.2, 3  # of the last
 FINALIST = 1.3  # times the fastest of the first look
 MAX_FINALISTS = 4
 MAX_REPEATS = 400  # in one pass
+FEW_FLOPS = 1e8  # that any device does in a moment, and
+MANY = 16  # times, too
 LEAST_MS = 0.001  # shorter than any dispatch: keeps repeats finite
 ROUNDED_MS = 0.1  # browsers round the device's clock to about this
 
@@ -96,15 +99,15 @@ class Race:
         """
         if BASE in self.refused:
             raise BackendError(f"kernel {self.call.op.name}: {self.refused[BASE]}")
-        self._base_ms = await self._rough(BASE)
-        await self._look(names)
-        await self._final()
-        fastest = self._fastest()
+        self.ms[BASE] = self._base_ms = await self._rough()
         others = [name for name in names if name != BASE]
         if others:
-            await self._hold(others)
-        if fastest in self.refused:
+            await self._look(others)
             await self._final()
+            fastest = min(self.ms, key=lambda name: self.ms[name])
+            await self._hold(others)
+            if fastest in self.refused:
+                await self._final()
         return self
 
     async def _hold(self, names: Sequence[str]) -> None:
@@ -117,24 +120,22 @@ class Race:
                 self.refused[name] = f"deviates from the base kernel: {wrong}"
                 del self.ms[name]
 
-    def _fastest(self) -> str:
-        return min(self.ms, key=lambda name: self.ms[name])
-
-    async def _rough(self, name: str) -> float:
-        """Return about the milliseconds of a call."""
-        repeats = 1
-        ((ms,),) = await self.bench.time_ms((name, 1), [(name, repeats)], 1)
-        if ms < ROUNDED_MS:
-            repeats = 16
-            ((ms,),) = await self.bench.time_ms((name, 1), [(name, repeats)], 1)
+    async def _rough(self) -> float:
+        """Return about the milliseconds of the base row."""
+        repeats = MANY if 0 < self.call.flops < FEW_FLOPS else 1
+        ((ms,),) = await self.bench.time_ms((BASE, 1), [(BASE, repeats)], 1)
+        if ms < ROUNDED_MS and repeats == 1:
+            repeats = MANY
+            ((ms,),) = await self.bench.time_ms((BASE, 1), [(BASE, repeats)], 1)
         return max(ms / repeats, LEAST_MS)
 
     async def _look(self, names: Sequence[str]) -> None:
-        """Set about the milliseconds of each row."""
-        await self._time(names, _repeats(QUICK_MS, self._base_ms), QUICK_ROUNDS)
+        """Set about the milliseconds of each row but the base row."""
+        likely = self._base_ms / USUAL_GAIN
+        await self._time(names, _repeats(QUICK_MS, likely), QUICK_ROUNDS)
         best = min(self.ms.values())
-        if best < self._base_ms / 2:  # passes were too short for the fast ones
-            fast = [name for name in names if self.ms[name] < self._base_ms / 2]
+        if best < likely / 2:  # passes were too short for the fast ones
+            fast = [name for name in names if self.ms[name] < likely / 2]
             await self._time(fast, _repeats(QUICK_MS, best), QUICK_ROUNDS)
 
     async def _final(self) -> None:
