@@ -139,6 +139,18 @@ test("a person gets tables, and is told of a software adapter", async ({ page })
   await expect(page.getByRole("status")).toContainText("A software adapter");
 });
 
+test("what nobody takes is shown, and so is why it failed", async ({ page }) => {
+  await page.goto("bench.html?auto=lab&experiments=loops");
+  await expect(page).toHaveTitle(/running/);
+  await expect(page.getByRole("heading", { name: "Lab: loops" })).toBeVisible({
+    timeout: 60_000,
+  });
+  await expect(page).not.toHaveTitle(/running/);
+  await expect(page.getByRole("status")).toContainText("A software adapter");
+  await page.goto("bench.html?auto=variants&presets=Tinny");
+  await expect(page.getByRole("status")).toContainText("got 'Tinny', wanted Nano");
+});
+
 test("the peer page trains in the setting that systems share", async ({ page }) => {
   await page.goto("peer.html?backend=wasm&steps=3&warmup=2");
   const waited = await page.waitForFunction(() => {

@@ -1,6 +1,6 @@
 // The bench page. With `?auto=` and names of sections (see measure.js), or `all`, it runs by
-// itself, draws no text (a host without fonts cannot) and POSTs its JSON to /result; else a
-// person runs it.
+// itself, draws no text (a host without fonts cannot) and POSTs its JSON to /result; where
+// nobody takes it, it is shown. Else a person runs it.
 
 /** @import { Report } from "./measure.js" */
 
@@ -14,23 +14,34 @@ import { headline, markdownOf, tablesOf } from "./report.js";
 const query = new URLSearchParams(location.search);
 const api = new Api(new Store());
 
-/** @param {object} result */
-async function post(result) {
-  await fetch("result", { method: "POST", body: JSON.stringify(result) });
+/**
+ * @param {Report} report
+ * @returns {Promise<boolean>} whether the server took it
+ */
+function isTaken(report) {
+  const sent = { method: "POST", body: JSON.stringify(report) };
+  return fetch("result", sent).then(
+    (answer) => answer.ok,
+    () => false,
+  );
 }
 
 async function runByItself() {
-  try {
-    api.start();
-    await post(await measureAll(api, wantedOf(query), () => undefined));
-  } catch (error) {
-    await post({ error: String(error instanceof Error ? error.stack : error) });
+  const { title } = document;
+  document.title = `${title}, running`;
+  api.start();
+  /** @type {Report} */
+  const report = await measureAll(api, wantedOf(query), () => undefined).catch(
+    (error) => ({ error: String(error instanceof Error ? error.stack : error) }),
+  );
+  document.title = title;
+  if (!(await isTaken(report))) {
+    showPage(report);
   }
 }
 
-function showPage() {
-  /** @type {Report} */
-  let measured = {};
+/** @param {Report} measured so far: nothing, or all of it, or why it failed */
+function showPage(measured = {}) {
   const run = element("button", { type: "button", class: "primary" }, [
     "Run the bench",
   ]);
@@ -50,6 +61,11 @@ function showPage() {
     note.textContent = headline(report);
     tables.replaceChildren(...tablesOf(report).map(drawn));
   };
+  if (measured.error) {
+    note.textContent = measured.error;
+  } else if (measured.date) {
+    draw(measured);
+  }
   run.addEventListener("click", async () => {
     run.toggleAttribute("disabled", true);
     try {
@@ -65,7 +81,6 @@ function showPage() {
   };
   asJson.addEventListener("click", () => tell(JSON.stringify(measured, null, 1)));
   asMarkdown.addEventListener("click", () => tell(markdownOf(measured)));
-  api.start();
 }
 
 /** @param {import("./cells.js").Table} table */
@@ -94,4 +109,5 @@ if (query.has("auto")) {
   runByItself();
 } else {
   showPage();
+  api.start();
 }
