@@ -3,6 +3,8 @@
 
 /** @import { Fault } from "./protocol.js" */
 
+const TEXTS = ["prompt", "text"];
+
 /** @param {unknown} value */
 function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -21,6 +23,10 @@ function shown(value) {
 function valueFault(key, value) {
   if (typeof value === "number" && !Number.isFinite(value)) {
     return `${key}: got ${value}, wanted a finite number`;
+  }
+  if (key === "seed" && Number(value) > Number.MAX_SAFE_INTEGER) {
+    const most = `at most ${Number.MAX_SAFE_INTEGER}, as larger ones are rounded`;
+    return `seed: got ${value}, wanted ${most}`;
   }
   if (["bigint", "function", "symbol"].includes(typeof value)) {
     return `${key}: got a ${typeof value}, wanted what JSON can hold`;
@@ -46,6 +52,17 @@ function firstFault(values) {
 }
 
 /**
+ * @param {any} request of `sample` or `logits`, where it has texts
+ * @returns {string | null}
+ */
+function textFault(request) {
+  const key = TEXTS.find(
+    (name) => !["string", "undefined"].includes(typeof request[name]),
+  );
+  return key ? `${key}: got ${shown(request[key])}, wanted a text` : null;
+}
+
+/**
  * @param {unknown} corpus
  * @returns {string | null}
  */
@@ -66,7 +83,7 @@ export function requestFault(request) {
     const message = `request: got ${shown(request)}, wanted an object`;
     return { code: "TAB-CONFIG", message };
   }
-  const message = firstFault(request);
+  const message = firstFault(request) ?? textFault(request);
   if (message) {
     return { code: "TAB-CONFIG", message };
   }

@@ -194,6 +194,8 @@ const REFUSED = [
   [{ steps: Number.NaN }, "TAB-CONFIG", "steps: got NaN, wanted a finite number"],
   [{ config: { lr: Infinity } }, "TAB-CONFIG", "lr: got Infinity"],
   [{ seed: 1n }, "TAB-CONFIG", "seed: got a bigint"],
+  [{ seed: 2 ** 53 }, "TAB-CONFIG", "seed: got 9007199254740992, wanted at most"],
+  [{ config: { seed: 2 ** 60 } }, "TAB-CONFIG", "wanted at most 9007199254740991"],
   [{ corpus: 5 }, "TAB-CORPUS", "corpus: got 5, wanted tinyshakespeare"],
   [{ corpus: { text: 5 } }, "TAB-CORPUS", 'corpus: got {"text":5}'],
   [
@@ -218,6 +220,18 @@ for (const [request, code, words] of REFUSED) {
     expect(fault.message).toContain(words);
     await expect(page.locator(".alert").last()).toContainText(fault.message);
     await page.getByRole("button", { name: "Dismiss" }).last().click();
+  });
+}
+
+for (const [method, request] of [
+  ["sample", { prompt: 5 }],
+  ["sample", { prompt: null }],
+  ["logits", { text: ["a"] }],
+]) {
+  test(`${method} ${inspect(request)} is refused: no text`, async () => {
+    const fault = await rejection(page, method, request);
+    expect(fault).toMatchObject({ code: "TAB-CONFIG" });
+    expect(fault.message).toMatch(/^(prompt|text): got .*, wanted a text$/);
   });
 }
 
