@@ -71,6 +71,7 @@ class Variant:
     flags: tuple[str, ...]
     link: tuple[str, ...]
     descriptors_64: int
+    waits: int  # asks for Atomics.waitAsync
 
 
 _PLAIN = (
@@ -79,18 +80,21 @@ _PLAIN = (
         flags=("-sMEMORY64=1", "-Wno-experimental", *THREADS),
         link=("-sMAXIMUM_MEMORY=16GB", *POOL, *NO_GROWTH_WARNING),
         descriptors_64=2,
+        waits=1,
     ),
     Variant(
         name="engine32",
         flags=THREADS,
         link=("-sMAXIMUM_MEMORY=4GB", *POOL, *NO_GROWTH_WARNING),
         descriptors_64=0,
+        waits=1,
     ),
     Variant(
         name="engine32st",
         flags=(),
         link=("-sMAXIMUM_MEMORY=4GB",),
         descriptors_64=0,
+        waits=0,
     ),
 )
 VARIANTS = (
@@ -139,7 +143,9 @@ def build_wasm(emscripten: Emscripten, variant: Variant, cpp: Path = CPP) -> lis
     compiler = f"{emscripten.command} {emscripten.version}"
     link = [*LINK, *variant.flags, *variant.link]
     generated = write_contract()
-    key = hash_of(_key_of(cpp, generated), compiler, COMPILE, variant.flags, link)
+    mending = hash_of_files([ROOT / "tools" / "glue.py"], ROOT)
+    made_of = (_key_of(cpp, generated), compiler, mending)
+    key = hash_of(*made_of, COMPILE, variant.flags, link)
     stamp = folder / "stamp"
     if is_done(stamp, key, *outputs):
         return outputs
@@ -155,7 +161,7 @@ def build_wasm(emscripten: Emscripten, variant: Variant, cpp: Path = CPP) -> lis
             env=emscripten.env,
         )
         text = (linked / glue.name).read_text()
-        glue.write_text(mend(text, variant.descriptors_64, glue.name))
+        glue.write_text(mend(text, variant.descriptors_64, variant.waits, glue.name))
         shutil.copyfile(linked / outputs[1].name, outputs[1])
     mark_done(stamp, key)
     return outputs

@@ -235,6 +235,20 @@ for (const [method, request] of [
   });
 }
 
+test("engines that have ended give their memory back", async () => {
+  test.setTimeout(120_000);
+  const losses = await page.evaluate(async () => {
+    const request = { preset: "Nano", backend: "wasm", steps: 1, eval_every: 0 };
+    const found = new Set();
+    // a browser holds some 120 memories
+    for (let run = 0; run < 180; run++) {
+      found.add((await window.tabgrad.train(request)).losses[0]);
+    }
+    return [...found];
+  });
+  expect(losses).toHaveLength(1);
+});
+
 test("a second run is refused while one is under way", async () => {
   await page.evaluate(() => {
     const request = { preset: "Nano", backend: "wasm", steps: 1_000_000 };

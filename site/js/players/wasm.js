@@ -257,7 +257,7 @@ export async function openWasm({
     hasFma: hasFma(),
     ...(build ? { build } : {}),
   });
-  const memory = makeMemory(choice);
+  const memory = await makeMemory(choice);
   const wanted = { engineUrl, arenaBytes, threadBytes, limitMs };
   const started = await startEngine(choice, memory, wanted);
   return engineOf(choice, memory, started, arenaBytes);

@@ -4,6 +4,8 @@
 // nothing grows under threads.
 
 const PAGE_BYTES = 65_536;
+const MEMORY_TRIES = 3; // a browser that is asked for more than there is looks for what
+const GIVE_BACK_MS = 300; // nothing holds any more, and gives it back a moment later
 const GIB = 2 ** 30;
 const MOST_BYTES = { 32: 4 * GIB - 16 * PAGE_BYTES, 64: 16 * GIB };
 const HEAP_BYTES = 8 * 2 ** 20; // globals, the caller's stack, the serialised plan
@@ -159,24 +161,29 @@ function whyOnly(bits, need) {
 
 /**
  * @param {Choice} choice
- * @returns {WebAssembly.Memory} of one size for life
+ * @returns {Promise<WebAssembly.Memory>} of one size for life
  * @throws {WasmError} the browser does not give that much
  */
-export function makeMemory({ bits, isShared, memoryBytes }) {
+export async function makeMemory({ bits, isShared, memoryBytes }) {
   const pages = memoryBytes / PAGE_BYTES;
   const bounds =
     bits === 64
       ? { address: "i64", initial: BigInt(pages), maximum: BigInt(pages) }
       : { initial: pages, maximum: pages };
   const descriptor = { ...bounds, shared: isShared };
-  try {
-    // the type of the descriptor does not know 64-bit memories yet
-    return new WebAssembly.Memory(/** @type {any} */ (descriptor));
-  } catch (error) {
-    throw new NoRoomError(
-      `The browser gave no memory of ${inGb(memoryBytes)} for the CPU engine ` +
-        `(${error}). Close other tabs, or choose a smaller preset.`,
-    );
+  for (let left = MEMORY_TRIES - 1; ; left--) {
+    try {
+      // the type of the descriptor does not know 64-bit memories yet
+      return new WebAssembly.Memory(/** @type {any} */ (descriptor));
+    } catch (error) {
+      if (left === 0) {
+        throw new NoRoomError(
+          `The browser gave no memory of ${inGb(memoryBytes)} for the CPU engine ` +
+            `(${error}). Close other tabs, or choose a smaller preset.`,
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, GIVE_BACK_MS));
+    }
   }
 }
 
