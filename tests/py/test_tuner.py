@@ -52,6 +52,10 @@ class FakeBench:
         self.ms = dict(MS)
         self.seconds = 0.0
         self.is_free = True
+        self.is_quick = True
+
+    async def can_evict(self) -> bool:
+        return self.is_quick
 
     async def load(
         self, call: Call, rows: Sequence[Variant], *, is_cold: bool = False
@@ -166,6 +170,26 @@ def test_calls_of_a_plan_larger_than_a_cache_are_timed_out_of_it(name: str) -> N
     bench = FakeBench()
     chosen(tuner_of(bench, FakeStore()), build_plan(preset(name), 2000))
     assert {*bench.cold} == {name == "Medium"}
+
+
+def test_a_device_that_evicts_slowly_times_calls_as_they_come() -> None:
+    bench = FakeBench()
+    bench.is_quick = False
+    chosen(tuner_of(bench, FakeStore()), build_plan(preset("Medium"), 2000))
+    assert {*bench.cold} == {False}
+
+
+def test_a_base_row_that_seems_to_take_no_time_is_timed_again(plan: Plan) -> None:
+    class Rounded(FakeBench):
+        async def time_ms(self, warm_up, rows, rounds: int) -> list[list[float]]:
+            if rounds == 1:
+                return [[0.0] for _ in rows]
+            return await super().time_ms(warm_up, rows, rounds)
+
+    tuner = tuner_of(Rounded(), FakeStore())
+    assert chosen(tuner, plan)["gelu_fwd"] == "fast"
+    gelu = next(r for r in asyncio.run(tuner.table()) if r["op"] == "gelu_fwd")
+    assert gelu["ms"][BASE] == pytest.approx(0.02, rel=0.05)
 
 
 def test_a_row_near_the_fastest_is_timed_again_before_the_choice(plan: Plan) -> None:

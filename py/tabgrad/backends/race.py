@@ -18,6 +18,7 @@ QUICK_MS, QUICK_ROUNDS = 0.3, 2  # a pass of the first look, and passes of each 
 USUAL_GAIN = 8.0  # times as fast as the base row, of which the first look thinks
 FINAL_MS, FINAL_ROUNDS = 1.2, 3  # of the last
 FINALIST = 1.3  # times the fastest of the first look
+DOUBT = 2.0  # the same for the base row, of which there is but one pass
 MAX_FINALISTS = 4
 MAX_REPEATS = 400  # in one pass
 FEW_FLOPS = 1e8  # that any device does in a moment, and
@@ -50,6 +51,9 @@ class Bench(Protocol):
 
     async def wait(self, work: Awaitable[T]) -> T:
         """Return what some work returns; the device must not rest meanwhile."""
+
+    async def can_evict(self) -> bool:
+        """Return whether the device soon has other things in its cache."""
 
     async def suspects(self, rows: Sequence[str]) -> list[str]:
         """Return the rows whose outputs are not plainly those of the base row."""
@@ -139,10 +143,15 @@ class Race:
             await self._time(fast, _repeats(QUICK_MS, best), QUICK_ROUNDS)
 
     async def _final(self) -> None:
-        """Time the rows near the fastest anew, if there are several."""
-        best = min(self.ms.values())
-        near = sorted(self.ms, key=lambda name: self.ms[name])[:MAX_FINALISTS]
-        near = [name for name in near if self.ms[name] <= FINALIST * best]
+        """Time the rows near the fastest anew; the base row wins here or not at all."""
+        others = sorted(self.ms.keys() - {BASE}, key=lambda name: self.ms[name])
+        if not others:
+            return
+        best = self.ms[others[0]]
+        near = [name for name in others if self.ms[name] <= FINALIST * best]
+        near = near[:MAX_FINALISTS]
+        if self.ms[BASE] <= DOUBT * best:
+            near.append(BASE)
         if len(near) > 1:
             await self._time(near, _repeats(FINAL_MS, best), FINAL_ROUNDS)
 

@@ -72,6 +72,14 @@ class RowCheck:
     rows: Sequence[Variant]
 
     @property
+    def is_possible(self) -> bool:
+        """Whether there is what to hold, to what, and the kernel can read it."""
+        outputs = [self.tensors[name] for name in self.call.tensors_written()]
+        has_base = any(row.name == BASE for row in self.rows)
+        is_float = all(tensor.dtype == "f32" for tensor in outputs)
+        return has_base and len(self.rows) > 1 and is_float
+
+    @property
     def _kept(self) -> set[str]:
         """Outputs whose old values count."""
         return {*self.call.tensors_written()} & {*self.call.tensors_read()}
@@ -82,6 +90,8 @@ class RowCheck:
 
     def more_tensors(self) -> dict[str, Tensor]:
         """Return the tensors that the check needs beside those of the call."""
+        if not self.is_possible:
+            return {}
         written = self.call.tensors_written()
         names = [_WANTED + name for name in written]
         names += [_BEFORE + name for name in sorted(self._kept)]
@@ -91,6 +101,8 @@ class RowCheck:
 
     def program(self) -> list[tuple[Call, Variant]]:
         """Return the calls of HOLD and the row of each; no two calls are the same."""
+        if not self.is_possible:
+            return []
         (base,) = (row for row in self.rows if row.name == BASE)
         others = [row for row in self.rows if row is not base]
         own = {name: _WANTED + name for name in self.call.tensors_written()}
@@ -119,7 +131,7 @@ class RowCheck:
 
     def inputs(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Return what the tensors beside the call's hold, of what its own hold."""
-        kept = sorted(self._kept)
+        kept = sorted(self._kept) if self.is_possible else []
         return {
             kind + name: inputs[name] for name in kept for kind in (_WANTED, _BEFORE)
         }

@@ -151,7 +151,8 @@ class Tuner:
         """Tune the calls of training by all their rows, then the others by two each."""
         self._is_skipped = False
         end = self._clock() + BUDGET_S
-        is_cold = sum(plan.storages.values()) > CACHE_BYTES
+        is_large = sum(plan.storages.values()) > CACHE_BYTES
+        is_cold = is_large and await self._benches[0].can_evict()
 
         def told() -> None:
             progress("tuning", sum(key in tuned for key in missing), len(missing))

@@ -16,7 +16,7 @@ from tabgrad.backends.choice import Pick, call_key
 from tabgrad.backends.probes import COPY, FMA, PROBES
 from tabgrad.backends.product_variants import PRODUCTS
 from tabgrad.backends.row_check import HOLD, RowCheck, is_near
-from tabgrad.backends.variant import BASE, Variant
+from tabgrad.backends.variant import Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
 from tabgrad.backends.webgpu_host import GpuHost
 from tabgrad.backends.webgpu_kernels import Pipelines
@@ -26,7 +26,7 @@ from tabgrad.errors import BackendError
 from tabgrad.ops import Call, Const, Op
 from tabgrad.ops.cases import case_call, case_inputs
 from tabgrad.plan import Plan, single_call_plan
-from tabgrad.tensors import Array
+from tabgrad.tensors import Array, Tensor
 
 MAX_FLAT = 1 << 22  # elements of a flat argument: its time is linear beyond
 MEMBERS_OF_FLAT = 9  # times as many in all arguments of a group: whole up to Mega
@@ -35,6 +35,11 @@ BUSY_MS = 4.0  # of the passes that keep it busy: long beside the way there and 
 MAX_BUSY = 1000  # calls of such a pass
 EVICTING: dict[str, Const] = {"N": 1 << 23}  # reads 32 MiB, writes 32: caches hold less
 EVICT = "evict"
+EVICTS = 4  # of the pass that tells how long one takes
+MAX_EVICT_MS = (
+    0.2  # on slower memory a cache matters less, and tuning would take minutes
+)
+COLD_PASS_MS = 6.0  # that evicting may take in a pass
 POOL = 100_003  # a prime: rows of an array do not repeat each other
 LEAST_MS = 0.1  # browsers round the device's clock to about this
 
@@ -43,6 +48,14 @@ T = TypeVar("T")
 
 def _probe(op: Op) -> Variant:
     return next(row for row in PROBES if row.op == op.name)
+
+
+def _evicting() -> tuple[Call, dict[str, Tensor]]:
+    """Return the call that puts other things in the cache, and its tensors."""
+    call, tensors = case_call(COPY, EVICTING, False)
+    name = {arg: f"{EVICT}.{arg}" for arg in call.args}
+    own = {name[arg]: replace(t, name=name[arg]) for arg, t in tensors.items()}
+    return replace(call, args=name), own
 
 
 class _RowByProgram:
@@ -144,6 +157,8 @@ class GpuBench:
         self._inputs: dict[str, Array] = {}
         self._check: RowCheck | None = None
         self._is_cold = False
+        self._first: GpuBench = beside or self
+        self.evict_ms = 0.0  # of the first bench
 
     async def compile(self, pairs: Sequence[tuple[Call, Variant]]) -> None:
         """Compile rows of calls; what does not compile fails in `load`.
@@ -191,6 +206,9 @@ class GpuBench:
         whole, tensors = case_call(call.op, consts, False)
         check = RowCheck(replace(whole, adds=call.adds), tensors, rows)
         refused = await self._prepare(check)
+        if len(refused) == len(rows):
+            return refused
+        check = self._loaded()
         self._inputs = case_inputs(call.op, consts, self._pool.draw)
         read = {name: self._inputs[name] for name in check.call.tensors_read()}
         await self._backend.write_all({**read, **check.inputs(read)})
@@ -209,7 +227,8 @@ class GpuBench:
         for row in check.rows:
             refused |= await self._prepare(replace(check, rows=[row]))
         right = [row for row in check.rows if row.name not in refused]
-        await self._load(replace(check, rows=right))
+        if right:
+            await self._load(replace(check, rows=right))
         return refused
 
     async def _load(self, check: RowCheck) -> None:
@@ -218,14 +237,10 @@ class GpuBench:
         tensors = {**check.tensors, **check.more_tensors()}
         first: list[tuple[Call, Variant]] = []
         if self._is_cold:
-            copy, copied = case_call(COPY, EVICTING, False)
-            args = {arg: f"{EVICT}.{arg}" for arg in copy.args}
-            tensors |= {
-                args[arg]: replace(t, name=args[arg]) for arg, t in copied.items()
-            }
-            first = [(replace(copy, args=args), _probe(COPY))]
-        has_base = BASE in self._chooser.rows
-        held = check.program() if has_base else []
+            copy, copied = _evicting()
+            tensors |= copied
+            first = [(copy, _probe(COPY))]
+        held = check.program()
         own = [*first, *held]
         self._chooser.own = {id(call): row for call, row in own}
         evict = [call for call, _ in first]
@@ -235,9 +250,26 @@ class GpuBench:
         plan = single_call_plan(check.call, tensors)
         await self._backend.prepare(replace(plan, programs=programs), no_progress)
 
+    async def can_evict(self) -> bool:
+        """Return whether the device soon has other things in its cache."""
+        copy, tensors = _evicting()
+        self._chooser.rows, self._chooser.own = {"op": _probe(COPY)}, {}
+        try:
+            await self._backend.prepare(single_call_plan(copy, tensors))
+        except BackendError:
+            return False  # no room for it: calls are timed as they come
+        once = Part("op", range(1), 1)
+        often = replace(once, repeats=EVICTS)
+        ((ms,),) = await self._backend.time_ms(once, [often], 1)
+        self._backend.free()
+        self.evict_ms = max(ms / EVICTS, LEAST_MS / EVICTS)
+        return self.evict_ms <= MAX_EVICT_MS
+
     async def suspects(self, rows: Sequence[str]) -> list[str]:
         """Return the rows whose outputs are not plainly those of the base row."""
         check = self._loaded()
+        if not check.is_possible:
+            return list(rows)
         founds = {row: check.founds(row) for row in rows}
         names = [name for of_row in founds.values() for name in of_row]
         found = await self._backend.run(HOLD, 1, {}, names)
@@ -266,14 +298,18 @@ class GpuBench:
         first, *parts = (self._part(name, n) for name, n in (warm_up, *rows))
         if not self._is_cold:
             return await self._backend.time_ms(first, parts, rounds)
-        most = max(n for _, n in rows)
+        evict_ms = self._first.evict_ms
+        most = int(COLD_PASS_MS / evict_ms) if evict_ms else max(n for _, n in rows)
+        parts = [replace(part, repeats=min(part.repeats, most)) for part in parts]
         parts.append(Part(EVICT, range(1), most))
         *times, evicting = await self._backend.time_ms(first, parts, rounds)
         evict_ms = median(evicting) / most
-        return [
-            [max(ms - n * evict_ms, 0.0) for ms in passes]
-            for passes, (_, n) in zip(times, rows, strict=True)
-        ]
+        out = []
+        for passes, part, (_, wanted) in zip(times, parts, rows, strict=False):
+            n = part.repeats
+            own = [max(ms - n * evict_ms, 0.0) for ms in passes]
+            out.append([ms * wanted / n for ms in own])
+        return out
 
     def _part(self, row: str, repeats: int) -> Part:
         kernels = int(self._is_cold) + len(self._chooser.rows[row].passes)
