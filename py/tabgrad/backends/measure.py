@@ -21,7 +21,7 @@ from tabgrad.backends.race import Bench
 from tabgrad.backends.selftest import deviation
 from tabgrad.backends.variant import BASE, Variant
 from tabgrad.backends.webgpu import Part, WebgpuBackend
-from tabgrad.errors import BackendError
+from tabgrad.errors import BackendError, ConfigError
 from tabgrad.ops import OPS, Call
 from tabgrad.ops.cases import case_call
 from tabgrad.plan import Plan
@@ -177,7 +177,14 @@ async def compare_rows(
 
 
 def square_call(op_name: str, size: int) -> Call:
-    """Return a product of square matrices."""
+    """Return a product of square matrices.
+
+    Raises:
+        ConfigError: the op is no product.
+    """
+    known = [name for name, op in OPS.items() if set(op.dims) == set("MNK")]
+    if op_name not in known:
+        raise ConfigError(f"op: got {op_name!r}, wanted {', '.join(known)}")
     sizes = {"M": size, "N": size, "K": size}
     return case_call(OPS[op_name], sizes, False)[0]
 
@@ -222,8 +229,9 @@ async def in_place_times(backend: WebgpuBackend, program: str) -> dict[str, floa
     parts = backend.parts(program)
     kernels = range(parts[-1][2].stop)
     step = Part(program, kernels, 1)
-    ((step_ms,),) = await backend.time_ms(step, [step], 1)
-    n_steps = math.ceil(IN_PLACE_MS / max(step_ms, _ROUNDED_MS))
+    ((told_ms,),) = await backend.time_ms(step, [step], 1)
+    step_ms = max(told_ms, _ROUNDED_MS)
+    n_steps = math.ceil(IN_PLACE_MS / step_ms)
     at_once = min(n_steps, MAX_PASSES // len(parts))
     warm_up = replace(step, repeats=_repeats(WARM_UP_MS, step_ms, n_steps))
     each = [Part(program, part, 1) for _, _, part in parts]
