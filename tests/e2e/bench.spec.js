@@ -128,7 +128,10 @@ test("the CPU engine's products, calls and training are measured", async ({ page
   expect(cpu.train["Nano, 2 threads"].adapter).toMatch(/^WASM 32-bit, 2 threads/);
 });
 
-test("a person gets tables, and is told of a software adapter", async ({ page }) => {
+test("a person gets tables to copy, and is told of a software adapter", async ({
+  page,
+  context,
+}) => {
   await page.goto(`bench.html?sections=train&${SMALL}`);
   await page.getByRole("button", { name: "Run the bench" }).click();
   const table = page.getByRole("table").last();
@@ -136,7 +139,69 @@ test("a person gets tables, and is told of a software adapter", async ({ page })
     timeout: 120_000,
   });
   await expect(table).toContainText("Nano");
-  await expect(page.getByRole("status")).toContainText("A software adapter");
+  const headline = page.locator("p[role=status]");
+  await expect(headline).toContainText("A software adapter");
+  await expect(page.getByRole("button", { name: "Run the bench" })).toBeEnabled();
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy as Markdown" }).click();
+  await expect(page.locator("span[role=status]")).toHaveText("Markdown: Copied.");
+  await expect(headline).toContainText("A software adapter");
+  const text = await page.evaluate(() => navigator.clipboard.readText());
+  expect(text).toContain("**Training on WebGPU**");
+});
+
+test("nothing can be copied before there is a report", async ({ page }) => {
+  await page.goto("bench.html");
+  for (const name of ["Copy as JSON", "Copy as Markdown"]) {
+    await expect(page.getByRole("button", { name })).toBeDisabled();
+  }
+});
+
+const SECTION_NAMES =
+  "kernels, ops, train, backends, variants, growth, lab, cpu or all";
+for (const [query, words] of [
+  ["auto=kernels&sizes=32,0", "sizes: got 0, wanted whole numbers from 1 on"],
+  ["auto=train&steps=abc", "steps: got abc, wanted a whole number from 1 on"],
+  ["auto=growth&growth_steps=", "growth_steps: got nothing, wanted a whole number"],
+  ["auto=cpu&threads=1.5", "threads: got 1.5, wanted a whole number from 1 on"],
+  ["auto=train&seconds=abc", "seconds: got abc, wanted a number above 0"],
+  ["auto=train&kernels=other", "kernels: got other, wanted auto or base"],
+  ["auto=train,other", `sections: got other, wanted ${SECTION_NAMES}`],
+  ["auto=", `sections: got nothing, wanted ${SECTION_NAMES}`],
+]) {
+  test(`bench.html?${query} is refused in words`, async ({ page }) => {
+    const posted = page.waitForRequest("**/result");
+    await page.goto(`bench.html?${query}`);
+    const report = (await posted).postDataJSON();
+    expect(Object.keys(report)).toEqual(["error"]);
+    expect(report.error).toContain(words);
+    expect(report.error).not.toContain("\n");
+    await expect(page.locator("p[role=status]")).toHaveText(report.error);
+  });
+}
+
+test("a person is told what a query asks for in vain", async ({ page }) => {
+  await page.goto("bench.html?sections=nothing");
+  await page.getByRole("button", { name: "Run the bench" }).click();
+  const words = `sections: got nothing, wanted ${SECTION_NAMES}`;
+  await expect(page.locator("p[role=status]")).toHaveText(words);
+});
+
+test("forms, backends and experiments that are not there are refused", async ({
+  page,
+}) => {
+  const query = "auto=kernels,backends,lab&presets=Nano&sizes=32";
+  const posted = page.waitForRequest("**/result");
+  await page.goto(
+    `bench.html?${query}&forms=gelu_fwd,other&backends=cuda&experiments=other`,
+  );
+  const { kernels, backends, lab } = (await posted).postDataJSON();
+  for (const name of ["gelu_fwd", "other"]) {
+    const words = `op: got '${name}', wanted matmul_nn, `;
+    expect(kernels[`${name} 32`].error).toContain(words);
+  }
+  expect(backends.Nano.error).toContain("backend: got 'cuda', wanted auto");
+  expect(lab.other.error).toContain("op got 'other', wanted ");
 });
 
 test("what nobody takes is shown, and so is why it failed", async ({ page }) => {
@@ -146,9 +211,11 @@ test("what nobody takes is shown, and so is why it failed", async ({ page }) => 
     timeout: 60_000,
   });
   await expect(page).not.toHaveTitle(/running/);
-  await expect(page.getByRole("status")).toContainText("A software adapter");
+  await expect(page.locator("p[role=status]")).toContainText("A software adapter");
   await page.goto("bench.html?auto=variants&presets=Tinny");
-  await expect(page.getByRole("status")).toContainText("got 'Tinny', wanted Nano");
+  await expect(page.locator("p[role=status]")).toContainText(
+    "got 'Tinny', wanted Nano",
+  );
 });
 
 test("the peer page trains in the setting that systems share", async ({ page }) => {

@@ -2,12 +2,9 @@
 // training, and how it grows with threads and with what a build has.
 
 /** @import { Api } from "../api.js" */
-/** @import { Part, Wanted } from "./measure.js" */
+/** @import { Part } from "./measure.js" */
+/** @import { Wanted } from "./query.js" */
 
-export const CPU_DEFAULTS = {
-  presets: ["Tiny", "Small", "Medium", "Large", "XL"],
-  sizes: [256, 512, 1024, 2048],
-};
 const BUILDS = /** @type {const} */ ([
   "engine32fma",
   "engine64fma",

@@ -1,4 +1,4 @@
-// The bench page. With `?auto=` and names of sections (see measure.js), or `all`, it runs by
+// The bench page. With `?auto=` and names of sections (docs/bench.md), or `all`, it runs by
 // itself, draws no text (a host without fonts cannot) and POSTs its JSON to /result; where
 // nobody takes it, it is shown. Else a person runs it.
 
@@ -7,8 +7,9 @@
 import { Api } from "../api.js";
 import { Store } from "../store.js";
 import { copy } from "../ui/clipboard.js";
-import { element } from "../ui/dom.js";
-import { measureAll, wantedOf } from "./measure.js";
+import { allow, element, onPress } from "../ui/dom.js";
+import { measureAll } from "./measure.js";
+import { wantedOf } from "./query.js";
 import { headline, markdownOf, tablesOf } from "./report.js";
 
 const query = new URLSearchParams(location.search);
@@ -26,61 +27,87 @@ function isTaken(report) {
   );
 }
 
+/**
+ * @param {any} error
+ * @returns {string} its words, with the place where nobody foresaw it
+ */
+const told = (error) => String(error.code ? error.message : (error.stack ?? error));
+
+/**
+ * @param {(report: Report) => void} onPart
+ * @returns {Promise<Report>}
+ * @throws {Error} the query asks for what is not there, or a part that others need failed
+ */
+async function measure(onPart) {
+  const wanted = wantedOf(query);
+  return measureAll(api, wanted, onPart);
+}
+
 async function runByItself() {
   const { title } = document;
   document.title = `${title}, running`;
   api.start();
-  /** @type {Report} */
-  const report = await measureAll(api, wantedOf(query), () => undefined).catch(
-    (error) => ({ error: String(error instanceof Error ? error.stack : error) }),
-  );
+  const report = await measure(() => undefined).catch((error) => ({
+    error: told(error),
+  }));
   document.title = title;
   if (!(await isTaken(report))) {
     showPage(report);
   }
 }
 
-/** @param {Report} measured so far: nothing, or all of it, or why it failed */
-function showPage(measured = {}) {
+/** @param {Report} shown all that was measured, or why it failed; nothing before a run */
+function showPage(shown = {}) {
   const run = element("button", { type: "button", class: "primary" }, [
     "Run the bench",
   ]);
-  const asJson = element("button", { type: "button" }, ["Copy as JSON"]);
-  const asMarkdown = element("button", { type: "button" }, ["Copy as Markdown"]);
+  /** @type {Report} */
+  let measured = {};
+  const copied = element("span", { role: "status" });
+  const copies = Object.entries({
+    JSON: () => JSON.stringify(measured, null, 1),
+    Markdown: () => markdownOf(measured),
+  }).map(([name, text]) => {
+    const button = element("button", { type: "button" }, [`Copy as ${name}`]);
+    allow(button, "Nothing is measured yet.");
+    onPress(button, async () => {
+      copied.textContent = `${name}: ${await copy(text())}`;
+    });
+    return button;
+  });
   const note = element("p", { class: "note", role: "status" }, [
     "Products of matrices, the calls of a training step, training and backends.",
   ]);
   const tables = element("section", {}, []);
-  const buttons = element("div", { class: "buttons" }, [run, asJson, asMarkdown]);
+  const buttons = element("div", { class: "buttons" }, [run, ...copies, copied]);
   const title = element("h1", {}, ["Bench"]);
   document.body.append(
     element("main", { class: "card" }, [title, buttons, note, tables]),
   );
   /** @param {Report} report */
   const draw = (report) => {
+    measured = report;
+    for (const button of copies) {
+      allow(button, null);
+    }
+    copied.textContent = "";
     note.textContent = headline(report);
     tables.replaceChildren(...tablesOf(report).map(drawn));
   };
-  if (measured.error) {
-    note.textContent = measured.error;
-  } else if (measured.date) {
-    draw(measured);
+  if (shown.error) {
+    note.textContent = shown.error;
+  } else if (shown.date) {
+    draw(shown);
   }
   run.addEventListener("click", async () => {
     run.toggleAttribute("disabled", true);
     try {
-      measured = await measureAll(api, wantedOf(query), draw);
+      await measure(draw);
     } catch (error) {
-      note.textContent = String(error);
+      note.textContent = told(error);
     }
     run.toggleAttribute("disabled", false);
   });
-  /** @param {string} text */
-  const tell = async (text) => {
-    note.textContent = await copy(text);
-  };
-  asJson.addEventListener("click", () => tell(JSON.stringify(measured, null, 1)));
-  asMarkdown.addEventListener("click", () => tell(markdownOf(measured)));
 }
 
 /** @param {import("./cells.js").Table} table */

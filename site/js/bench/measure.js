@@ -1,27 +1,11 @@
 // What the bench measures, section by section: a plain object that JSON holds.
 
 /** @import { Api } from "../api.js" */
+/** @import { Section, Wanted } from "./query.js" */
 
-import { CPU_DEFAULTS, measureCpu } from "./cpu.js";
+import { measureCpu } from "./cpu.js";
 
-export const SECTIONS = /** @type {const} */ ([
-  "kernels",
-  "ops",
-  "train",
-  "backends",
-  "variants",
-  "growth",
-  "lab",
-  "cpu",
-]);
-export const DEFAULTS = {
-  presets: ["Tiny", "Small", "Medium", "Large", "XL", "Huge", "Massive", "Mega"],
-  sizes: [256, 512, 1024, 2048, 4096],
-  forms: ["matmul_nn", "matmul_nt", "matmul_tn"],
-  steps: 200,
-};
 const DRIFT_STEPS = 50;
-const GROWTH_STEPS = 2000;
 // Chunks of steps grow to their full length within the first steps: a fast preset takes
 // more steps than asked for, so that these do not count.
 const FIRST_STEPS = 20;
@@ -29,48 +13,7 @@ const STEADY_MS = 2000;
 const MAX_STEADY_STEPS = 3000;
 const SOFTWARE_SHRINK = 256; // times less work in the probes of a software adapter
 
-/**
- * @typedef {(typeof SECTIONS)[number]} Section
- * @typedef {{
- *   sections: Section[], presets: string[], sizes: number[], forms: string[],
- *   steps: number, growthSteps: number, kernels: "auto" | "base", backends: string[],
- *   ops: string[] | null, experiments: string[] | null, seconds: number, cpu: {presets: string[], sizes: number[], threads?: number}
- * }} Wanted  after `seconds` no part is begun
- * @typedef {Record<string, any>} Report
- */
-
-/**
- * @param {URLSearchParams} query `auto` or `sections`: names with commas, or "all"
- * @returns {Wanted}
- */
-export function wantedOf(query) {
-  /**
-   * @param {string} name
-   * @param {string[]} otherwise
-   */
-  const list = (name, otherwise) => query.get(name)?.split(",") ?? otherwise;
-  const asked = list("auto", list("sections", ["all"]));
-  return {
-    sections: asked.includes("all")
-      ? [...SECTIONS]
-      : asked.flatMap((name) => SECTIONS.filter((section) => section === name)),
-    seconds: Number(query.get("seconds") ?? Number.POSITIVE_INFINITY),
-    presets: list("presets", DEFAULTS.presets),
-    sizes: list("sizes", DEFAULTS.sizes.map(String)).map(Number),
-    forms: list("forms", DEFAULTS.forms),
-    steps: Number(query.get("steps") ?? DEFAULTS.steps),
-    growthSteps: Number(query.get("growth_steps") ?? GROWTH_STEPS),
-    kernels: query.get("kernels") === "base" ? "base" : "auto",
-    backends: list("backends", ["wasm", "webgpu"]),
-    ops: query.get("ops")?.split(",") ?? null,
-    experiments: query.get("experiments")?.split(",") ?? null,
-    cpu: {
-      presets: list("presets", CPU_DEFAULTS.presets),
-      sizes: list("sizes", CPU_DEFAULTS.sizes.map(String)).map(Number),
-      ...(query.has("threads") ? { threads: Number(query.get("threads")) } : {}),
-    },
-  };
-}
+/** @typedef {Record<string, any>} Report */
 
 /**
  * Measure all that is wanted; what fails is noted in its place.
