@@ -24,12 +24,12 @@ function valueFault(key, value) {
   if (typeof value === "number" && !Number.isFinite(value)) {
     return `${key}: got ${value}, wanted a finite number`;
   }
+  if (["bigint", "function", "symbol"].includes(typeof value)) {
+    return `${key}: got a ${typeof value}, wanted what JSON can hold`;
+  }
   if (key === "seed" && Number(value) > Number.MAX_SAFE_INTEGER) {
     const most = `at most ${Number.MAX_SAFE_INTEGER}, as larger ones are rounded`;
     return `seed: got ${value}, wanted ${most}`;
-  }
-  if (["bigint", "function", "symbol"].includes(typeof value)) {
-    return `${key}: got a ${typeof value}, wanted what JSON can hold`;
   }
   if (typeof value === "object" && value !== null) {
     return firstFault(value);

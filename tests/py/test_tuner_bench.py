@@ -23,10 +23,12 @@ class TimedHost(FakeHost):
     def __init__(self) -> None:
         super().__init__()
         self.parts: list[list[dict]] = []
+        self.warm_ups: list[dict] = []
         self.player.time = self.time
 
     def time(self, _: object, warm_up: dict, parts: list[dict], rounds: int) -> Promise:
         self.parts.append(parts)
+        self.warm_ups.append(warm_up)
         one = [float(part["count"] * part["repeats"]) for part in parts]
         return Promise(np.array(one * rounds).tobytes())
 
@@ -55,10 +57,11 @@ def test_passes_are_cut_where_evicting_is_slow_and_told_as_if_they_were_not() ->
         assert not await bench.can_evict()  # a millisecond
         bench.evict_ms = 2.0
         await bench.load(CALL, [base_variant(CALL.op.name)], is_cold=True)
-        return await bench.time_ms((BASE, 1), [(BASE, 6), (BASE, 2)], 1)
+        return await bench.time_ms((BASE, 9), [(BASE, 6), (BASE, 2)], 1)
 
     assert asyncio.run(times()) == [[6.0], [2.0]]
     assert [part["repeats"] for part in host.parts[-1]] == [3, 2, 3]
+    assert host.warm_ups[-1]["repeats"] == 3
 
 
 @pytest.mark.parametrize("names", [[BASE], ["other"], [BASE, "other"]])

@@ -43,10 +43,7 @@ class Bench(Protocol):
     ) -> dict[str, str]:
         """Allocate and fill inputs; return row -> why it is refused.
 
-        Args:
-            call: what to do.
-            rows: how.
-            is_cold: time calls with their operands out of the cache.
+        With `is_cold` calls are timed with their operands out of the cache.
         """
 
     async def wait(self, work: Awaitable[T]) -> T:

@@ -36,9 +36,7 @@ MAX_BUSY = 1000  # calls of such a pass
 EVICTING: dict[str, Const] = {"N": 1 << 23}  # reads 32 MiB, writes 32: caches hold less
 EVICT = "evict"
 EVICTS = 4  # of the pass that tells how long one takes
-MAX_EVICT_MS = (
-    0.2  # on slower memory a cache matters less, and tuning would take minutes
-)
+MAX_EVICT_MS = 0.2  # with slower memory tuning would take minutes
 COLD_PASS_MS = 6.0  # that evicting may take in a pass
 POOL = 100_003  # a prime: rows of an array do not repeat each other
 LEAST_MS = 0.1  # browsers round the device's clock to about this
@@ -299,8 +297,12 @@ class GpuBench:
         if not self._is_cold:
             return await self._backend.time_ms(first, parts, rounds)
         evict_ms = self._first.evict_ms
-        most = int(COLD_PASS_MS / evict_ms) if evict_ms else max(n for _, n in rows)
-        parts = [replace(part, repeats=min(part.repeats, most)) for part in parts]
+        most = max(n for _, n in (warm_up, *rows))
+        if evict_ms:
+            most = max(1, int(COLD_PASS_MS / evict_ms))
+        first, *parts = (
+            replace(part, repeats=min(part.repeats, most)) for part in (first, *parts)
+        )
         parts.append(Part(EVICT, range(1), most))
         *times, evicting = await self._backend.time_ms(first, parts, rounds)
         evict_ms = median(evicting) / most
