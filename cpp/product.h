@@ -19,8 +19,6 @@ namespace tabgrad {
 
 inline constexpr std::size_t SLICE = 256;       // of K: the panels that a tile reads stay in L1
 inline constexpr std::size_t SIDE_BY_SIDE = 4;  // panels that are filled together
-inline constexpr std::size_t BLOCK_ROWS = 96;   // at most
-inline constexpr std::size_t BLOCK_COLUMNS = 96;
 
 // An operand as rows of vectors along K: element (i, k) is p[i * step + k * k_step].
 struct Operand {
@@ -160,24 +158,19 @@ struct Packed {
 
 // Shares out the packing of w, and of x where it is wanted, and waits until all is done.
 inline void pack_operands(const Product& p, const Packed& packed, bool with_x, Part& part) {
-  constexpr std::size_t ROWS = SIDE_BY_SIDE * PRODUCT_ROWS;
-  constexpr std::size_t COLUMNS = SIDE_BY_SIDE * TILE_COLUMNS;
-  const std::size_t slices = parts_of(p.K, SLICE);
-  const std::size_t x_pieces = with_x ? parts_of(p.M, ROWS) * slices : 0;
-  const std::size_t w_pieces = parts_of(p.N, COLUMNS) * slices;
-  part.share(x_pieces + w_pieces, 1, [&](std::size_t piece, std::size_t) {
-    const bool is_x = piece < x_pieces;
-    const std::size_t number = is_x ? piece : piece - x_pieces;
-    const std::size_t k = number % slices * SLICE;
-    const std::size_t depth = std::min(SLICE, p.K - k);
-    if (is_x) {
-      const std::size_t m = number / slices * ROWS;
-      pack<PRODUCT_ROWS>(packed.x.at(m, k, depth), p.x.at(m, k), std::min(ROWS, p.M - m), depth);
-    } else {
-      const std::size_t n = number / slices * COLUMNS;
-      pack<TILE_COLUMNS>(packed.w.at(n, k, depth), p.w.at(n, k), std::min(COLUMNS, p.N - n), depth);
-    }
-  });
+  const auto pack_all = [&]<std::size_t W>(const Panels<W>& panels, const Operand& from,
+                                           std::size_t vectors) {
+    constexpr std::size_t MANY = SIDE_BY_SIDE * W;
+    const std::size_t slices = parts_of(p.K, SLICE);
+    part.share(parts_of(vectors, MANY) * slices, 1, [&](std::size_t piece, std::size_t) {
+      const std::size_t i = piece / slices * MANY;
+      const std::size_t k = piece % slices * SLICE;
+      const std::size_t depth = std::min(SLICE, p.K - k);
+      pack<W>(panels.at(i, k, depth), from.at(i, k), std::min(MANY, vectors - i), depth);
+    });
+  };
+  if (with_x) pack_all(packed.x, p.x, p.M);
+  pack_all(packed.w, p.w, p.N);
   part.finish();
 }
 
@@ -242,26 +235,83 @@ inline void touch(const float* block, std::size_t stride, std::size_t rows, std:
   asm volatile("" : : "r"(sum));
 }
 
-// Cuts y into blocks: smaller ones where there are few, so that each thread gets its share.
-// What an element is the sum of, and in which order, does not depend on it.
-struct Blocks {
-  std::size_t rows = BLOCK_ROWS;
-  std::size_t columns = BLOCK_COLUMNS;
-  std::size_t M;
-  std::size_t N;
+struct Range {
+  std::size_t begin;
+  std::size_t end;
 
-  Blocks(const Product& p, std::size_t n_threads) : M(p.M), N(p.N) {
-    // blocks a thread: the more threads, the more the last ones to finish cost
-    const std::size_t enough = n_threads > 4 ? 16 : 6;
-    constexpr std::size_t LEAST_ROWS = 12;  // whole tiles, as twice as many are
-    constexpr std::size_t LEAST_COLUMNS = 24;
+  // One of `parts` of nearly the same size; some are empty where there are more than units.
+  Range part(std::size_t i, std::size_t parts) const {
+    const std::size_t n = end - begin;
+    return {begin + n * i / parts, begin + n * (i + 1) / parts};
+  }
+};
+
+// Rows of y from m, columns from n.
+struct Block {
+  std::size_t m;
+  std::size_t rows;
+  std::size_t n;
+  std::size_t columns;
+};
+
+// Cuts y into a region for each thread, as square as their number allows, so that a thread
+// reads few panels, and regions into blocks, of which others can take some: the more
+// threads, the more the last one to finish costs. What an element is the sum of, and in
+// which order, does not depend on it.
+class Blocks {
+ public:
+  Blocks(const Product& p, std::size_t n_threads) : M_(p.M), N_(p.N), regions_down_(n_threads) {
+    for (std::size_t down = n_threads; down > 0; --down) {
+      const std::size_t across = n_threads / down;
+      const bool is_cheaper = across * M_ + down * N_ < regions_across_ * M_ + regions_down_ * N_;
+      if (down * across == n_threads && is_cheaper) {
+        regions_down_ = down;
+        regions_across_ = across;
+      }
+    }
+    const std::size_t rows = parts_of(row_tiles(), regions_down_);
+    const std::size_t columns = parts_of(column_tiles(), regions_across_);
+    down_ = parts_of(rows, MOST_ROWS);
+    across_ = parts_of(columns, MOST_COLUMNS);
     if (n_threads == 1) return;
-    while (rows > LEAST_ROWS && count() < enough * n_threads) rows /= 2;
-    while (columns > LEAST_COLUMNS && count() < enough * n_threads) columns /= 2;
+    const std::size_t enough = n_threads > 4 ? 16 : 6;
+    while (down_ * across_ < enough && rows > down_ * LEAST_ROWS) down_ *= 2;
+    while (down_ * across_ < enough && columns > across_ * LEAST_COLUMNS) across_ *= 2;
   }
 
-  std::size_t row_blocks() const { return parts_of(M, rows); }
-  std::size_t count() const { return row_blocks() * parts_of(N, columns); }
+  std::size_t count() const { return regions_down_ * regions_across_ * down_ * across_; }
+
+  bool has_one_column() const { return regions_across_ * across_ == 1; }
+
+  // The blocks of a region come one after the other, down its rows; some may be empty.
+  Block at(std::size_t i) const {
+    const std::size_t region = i / (down_ * across_);
+    const Range rows =
+        Range{0, row_tiles()}.part(region / regions_across_, regions_down_).part(i % down_, down_);
+    const Range columns = Range{0, column_tiles()}
+                              .part(region % regions_across_, regions_across_)
+                              .part(i / down_ % across_, across_);
+    const std::size_t m = rows.begin * PRODUCT_ROWS;
+    const std::size_t n = columns.begin * TILE_COLUMNS;
+    return {m, std::min(M_, rows.end * PRODUCT_ROWS) - m, n,
+            std::min(N_, columns.end * TILE_COLUMNS) - n};
+  }
+
+ private:
+  static constexpr std::size_t MOST_ROWS = 96 / PRODUCT_ROWS;  // tiles of a block, as below
+  static constexpr std::size_t MOST_COLUMNS = 96 / TILE_COLUMNS;
+  static constexpr std::size_t LEAST_ROWS = 2;
+  static constexpr std::size_t LEAST_COLUMNS = 3;
+
+  std::size_t row_tiles() const { return parts_of(M_, PRODUCT_ROWS); }
+  std::size_t column_tiles() const { return parts_of(N_, TILE_COLUMNS); }
+
+  std::size_t M_;
+  std::size_t N_;
+  std::size_t regions_down_;
+  std::size_t regions_across_ = 1;
+  std::size_t down_;  // blocks of a region
+  std::size_t across_;
 };
 
 // Whether y has so few rows that packing w takes longer than what it saves, and w is
@@ -319,16 +369,18 @@ void do_product(const Product& p, Part& part, Finish finish) {
   const Packed packed(p, part.shared());
   const Blocks blocks(p, part.n_threads());
   // A row of x that only one block reads is packed by that block, so that it stays in cache:
-  // a thread packs them all into the place of its first.
-  const bool packs_own = blocks.columns >= p.N;
+  // a thread packs them all into the place of one of its own.
+  const bool packs_own = blocks.has_one_column();
   float* own_x = nullptr;
+  std::size_t own_rows = 0;
   pack_operands(p, packed, !packs_own, part);
-  part.share(blocks.count(), 1, [&](std::size_t block, std::size_t) {
-    const std::size_t m = block % blocks.row_blocks() * blocks.rows;
-    const std::size_t n = block / blocks.row_blocks() * blocks.columns;
-    const std::size_t rows = std::min(blocks.rows, p.M - m);
-    const std::size_t columns = std::min(blocks.columns, p.N - n);
-    if (packs_own && own_x == nullptr) own_x = packed.x.at(m, 0, std::min(SLICE, p.K));
+  part.share(blocks.count(), 1, [&](std::size_t number, std::size_t) {
+    const auto [m, rows, n, columns] = blocks.at(number);
+    if (rows == 0 || columns == 0) return;
+    if (packs_own && rows > own_rows) {
+      own_x = packed.x.at(m, 0, std::min(SLICE, p.K));
+      own_rows = rows;
+    }
     do_block(p, packed, own_x, m, rows, n, columns);
     if (p.beside != nullptr) touch(p.beside + m * p.N + n, p.N, rows, columns);
     for (std::size_t row = m; row < m + rows; ++row) {

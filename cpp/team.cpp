@@ -4,30 +4,49 @@ namespace tabgrad {
 
 namespace {
 
-// Looks at a word before sleeping: longer than threads differ at the end of an op, which is
-// up to one block of a product. To sleep and be woken takes longer than most small ops.
-constexpr int SPINS = 40'000;
+// Looks at a word before sleeping, for each thread of the team. Threads differ at the end of
+// an op by up to a block of a product, and to be woken takes longer than most small ops; of
+// many threads that sleep, one after the other is woken.
+constexpr std::size_t LOOKS_A_THREAD = 20'000;
 
 }  // namespace
 
-Word& Part::next_ticket() { return team_.tickets_[n_shares_++]; }
+// Nobody can end an op without this thread, so the phase is that of the op to come.
+Part::Part(Team& team, std::size_t number)
+    : team_(team), number_(number), side_(team.phase_.load(std::memory_order_relaxed) % 2) {}
+
+Word& Part::taken_of(std::size_t owner, std::size_t share) {
+  return team_.taken_[owner].sides[side_][share];
+}
+
+float* Part::scratch() const { return team_.seats_[number_].scratch; }
 
 float* Part::shared() const { return team_.shared_; }
 
 std::size_t Part::n_threads() const { return team_.n_threads_; }
 
 void Part::finish() {
+  side_ = 1 - side_;
   n_shares_ = 0;
+  for (std::size_t share = 0; share < MAX_SHARES; ++share) {
+    taken_of(number_, share).store(0, std::memory_order_relaxed);
+  }
   team_.barrier();
 }
 
 bool Team::start(std::size_t n_threads, const std::array<float*, MAX_THREADS>& scratch) {
   n_threads_ = n_threads;
+  looks_ = LOOKS_A_THREAD * n_threads;
   quits_ = false;
   n_ready_ = 0;
   // taken here, so that a thread that is late does not miss the first round
   const std::uint32_t round = round_;
-  for (std::size_t i = 0; i < n_threads; ++i) seats_[i] = {this, scratch[i], {}, round};
+  for (Taken& taken : taken_) {
+    for (auto& side : taken.sides) {
+      for (Word& word : side) word = 0;
+    }
+  }
+  for (std::size_t i = 0; i < n_threads; ++i) seats_[i] = {this, i, scratch[i], {}, round};
   for (std::size_t i = 1; i < n_threads; ++i) {
     if (pthread_create(&seats_[i].thread, nullptr, work, &seats_[i]) != 0) {
       n_threads_ = i;
@@ -49,7 +68,7 @@ void Team::run(Job job, float* shared) {
   job_ = job;
   shared_ = shared;
   announce(round_, n_idle_);
-  Part part(*this, seats_[0].scratch, true);
+  Part part(*this, 0);
   job(part);
 }
 
@@ -59,20 +78,19 @@ void* Team::work(void* argument) {
   std::uint32_t round = seat.first_round;
   team.n_ready_.fetch_add(1);
   while (true) {
-    await_change(team.round_, round, team.n_idle_);
+    team.await_change(team.round_, round, team.n_idle_);
     ++round;
     if (team.quits_) return nullptr;
-    Part part(team, seat.scratch, false);
+    Part part(team, seat.number);
     team.job_(part);
   }
 }
 
-// The last thread to arrive makes the tickets new and lets the others go.
+// The last thread to arrive lets the others go.
 void Team::barrier() {
   const std::uint32_t phase = phase_.load(std::memory_order_relaxed);
   if (n_arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads_) {
     n_arrived_.store(0, std::memory_order_relaxed);
-    for (Word& ticket : tickets_) ticket.store(0, std::memory_order_relaxed);
     announce(phase_, n_asleep_);
   } else {
     await_change(phase_, phase, n_asleep_);
@@ -81,8 +99,8 @@ void Team::barrier() {
 
 // A sleeper counts itself before it looks at the word for the last time, and the waker
 // changes the word before it looks at the count: one of them sees the other.
-void Team::await_change(Word& word, std::uint32_t old, Word& n_asleep) {
-  for (int i = 0; i < SPINS; ++i) {
+void Team::await_change(Word& word, std::uint32_t old, Word& n_asleep) const {
+  for (std::size_t i = 0; i < looks_; ++i) {
     if (word.load(std::memory_order_acquire) != old) return;
   }
   n_asleep.fetch_add(1);

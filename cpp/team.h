@@ -3,6 +3,8 @@
 //
 // Work is split by outputs only: what computes an output, and in which order, is the same
 // for any number of threads, so results are bit-equal. A barrier stands between two ops.
+// Each thread begins with a run of neighbouring units of its own, much the same in each op,
+// so that what it wrote in one op is in its cache in the next; then it helps the others.
 #pragma once
 
 #include <pthread.h>
@@ -18,25 +20,35 @@
 namespace tabgrad {
 
 inline constexpr std::size_t MAX_THREADS = 64;
+inline constexpr std::size_t MAX_SHARES = 2;  // of an op
 
 class Team;
 
 class Part {
  public:
-  Part(Team& team, float* scratch, bool leads) : leads_(leads), scratch_(scratch), team_(team) {}
+  Part(Team& team, std::size_t number);
 
   // Whether this is the thread that called Team::run.
-  bool leads() const { return leads_; }
+  bool leads() const { return number_ == 0; }
 
   // Calls body(begin, end) for runs of at most `grain` of the units 0 to n - 1; each run
   // is done by one thread of the team. An op may share out work twice.
   template <typename Body>
   void share(std::size_t n, std::size_t grain, Body body) {
-    Word& ticket = next_ticket();
-    while (true) {
-      const std::size_t begin = ticket.fetch_add(1, std::memory_order_relaxed) * grain;
-      if (begin >= n) return;
-      body(begin, std::min(n, begin + grain));
+    const std::size_t team = n_threads();
+    const std::uint64_t runs = (n + grain - 1) / grain;
+    const std::size_t share = n_shares_++;
+    for (std::size_t i = 0; i < team; ++i) {
+      const std::size_t owner = (number_ + i) % team;
+      const auto first = static_cast<std::size_t>(runs * owner / team);
+      const std::size_t count = static_cast<std::size_t>(runs * (owner + 1) / team) - first;
+      Word& taken = taken_of(owner, share);
+      while (taken.load(std::memory_order_relaxed) < count) {
+        const std::size_t mine = taken.fetch_add(1, std::memory_order_relaxed);
+        if (mine >= count) break;
+        const std::size_t begin = (first + mine) * grain;
+        body(begin, std::min(n, begin + grain));
+      }
     }
   }
 
@@ -61,7 +73,7 @@ class Part {
   std::size_t n_threads() const;
 
   // This thread's own memory, as much as the contract says for the op.
-  float* scratch() const { return scratch_; }
+  float* scratch() const;
 
   // Memory of the whole team, as much as the contract says for the op.
   float* shared() const;
@@ -70,11 +82,11 @@ class Part {
   void finish();
 
  private:
-  Word& next_ticket();
+  Word& taken_of(std::size_t owner, std::size_t share);
 
-  bool leads_;
-  float* scratch_;
   Team& team_;
+  std::size_t number_;
+  std::size_t side_;
   std::size_t n_shares_ = 0;
 };
 
@@ -98,17 +110,24 @@ class Team {
   friend class Part;
   struct Seat {
     Team* team;
+    std::size_t number;
     float* scratch;
     pthread_t thread;
     std::uint32_t first_round;
   };
+  // How many of a thread's own runs are taken, in each share of an op. Ops use the two
+  // sides in turn, so that a thread can make one new while others still look at the other.
+  struct alignas(64) Taken {
+    std::array<std::array<Word, MAX_SHARES>, 2> sides{};
+  };
 
   static void* work(void* seat);
   void barrier();
-  static void await_change(Word& word, std::uint32_t old, Word& n_asleep);
+  void await_change(Word& word, std::uint32_t old, Word& n_asleep) const;
   static void announce(Word& word, Word& n_asleep);
 
   std::size_t n_threads_ = 1;
+  std::size_t looks_ = 0;  // at a word before sleeping
   std::array<Seat, MAX_THREADS> seats_{};
   Job job_ = nullptr;
   float* shared_ = nullptr;
@@ -118,7 +137,7 @@ class Team {
   alignas(64) Word round_{0};
   alignas(64) Word phase_{0};
   alignas(64) Word n_arrived_{0};
-  alignas(64) std::array<Word, 2> tickets_{};
+  std::array<Taken, MAX_THREADS> taken_{};
   alignas(64) Word n_idle_{0};
   alignas(64) Word n_asleep_{0};
 };

@@ -42,14 +42,14 @@ def test_every_case_of_an_op_is_right_and_stays_inside_its_tensors(every_case, n
 
 @pytest.fixture(scope="module")
 def every_hash(native_library: Path) -> dict:
-    """Return the report of run_threads; products are cut finer from 5 threads on."""
+    """Return the report of run_threads; 4 and 6 cut both ways, 6 and 7 finer."""
     library = str(native_library)
-    return run_module("tests.cpp.run_threads", library, "1", "2", "3", "5", "7")
+    return run_module("tests.cpp.run_threads", library, "1", "2", "3", "4", "6", "7")
 
 
 @pytest.mark.parametrize("name", OPS)
 def test_an_op_is_bit_equal_for_any_number_of_threads(every_hash, name):
-    assert len(every_hash[name]) == 5
+    assert len(every_hash[name]) == 6
     assert len(set(every_hash[name])) == 1
 
 
