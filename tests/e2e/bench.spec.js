@@ -204,6 +204,18 @@ test("forms, backends and experiments that are not there are refused", async ({
   expect(lab.other.error).toContain("op got 'other', wanted ");
 });
 
+test("growth says so where the browser hides the page's memory", async ({ page }) => {
+  await page.addInitScript(() => {
+    const hidden = { value: undefined };
+    Object.defineProperty(performance, "measureUserAgentSpecificMemory", hidden);
+  });
+  const posted = page.waitForRequest("**/result");
+  await page.goto("bench.html?auto=growth,kernels&presets=Nano&sizes=32");
+  const { growth, kernels } = (await posted).postDataJSON();
+  expect(growth.Nano.error).toContain("does not tell the memory of a page");
+  expect(kernels["matmul_nn 32"].rows.length).toBeGreaterThan(1);
+});
+
 test("what nobody takes is shown, and so is why it failed", async ({ page }) => {
   await page.goto("bench.html?auto=lab&experiments=loops");
   await expect(page).toHaveTitle(/running/);
@@ -253,4 +265,52 @@ test("a rate over less time than the clock tells apart is a dash", async ({ page
     return [three(1 / 0), percent(0 / 0), three(0.12345), percent(0.5)];
   });
   expect(cells).toEqual(["–", "–", "0.123", "50 %"]);
+});
+
+test("a call is held to what the card's peaks let it take at the least", async ({
+  page,
+}) => {
+  const peaks = { tflops: 2, gb_per_s: 100 };
+  const call = { sizes: "", row: "base", count: 1, in_place_ms: 1 };
+  const rows = [
+    { ...call, op: "multiplies", ms: 2, flops: 1e9, bytes: 1e6 }, // 0.5 ms, not 0.01
+    { ...call, op: "moves", ms: 1, flops: 1e6, bytes: 25e6 }, // 0.25 ms, not 0.0005
+    { ...call, op: "in cache", ms: 0.5, flops: 0, bytes: 75e6 }, // 0.75 ms
+  ];
+  const ops = { Nano: { step: { ms: 4, dispatches: 3 }, rows } };
+  await page.goto("bench.html");
+  const [known, unknown, markdown] = await page.evaluate(
+    async ([measured, unmeasured]) => {
+      const url = new URL("js/bench/report.js", location.href).href;
+      const { tablesOf, markdownOf } = await import(url);
+      const ofOps = (/** @type {any} */ report) => tablesOf(report).at(-1);
+      return [ofOps(measured), ofOps(unmeasured), markdownOf(measured)];
+    },
+    [
+      { peaks, ops },
+      { peaks: { error: "no device" }, ops },
+    ],
+  );
+  const column = known.head.indexOf("Of roofline");
+  const cells = (/** @type {any} */ { rows: all }) =>
+    all.map((/** @type {string[]} */ row) => [row[0], row[column]]);
+  expect(cells(known)).toEqual([
+    ["multiplies", "25 %"],
+    ["moves", "25 %"],
+    ["in cache", "150 %"],
+    ["sum", ""],
+    ["step", ""],
+  ]);
+  for (const table of [known, unknown]) {
+    for (const row of table.rows) {
+      expect(row).toHaveLength(table.head.length);
+    }
+  }
+  expect(cells(unknown).slice(0, 3)).toEqual([
+    ["multiplies", "–"],
+    ["moves", "–"],
+    ["in cache", "–"],
+  ]);
+  expect(markdown).toContain("| GB/s | Of roofline |");
+  expect(markdown).toMatch(/\| in cache \|.* 150 % \|/);
 });

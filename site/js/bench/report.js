@@ -111,6 +111,7 @@ function opTables({ ops = {}, peaks = {} }) {
     "Share",
     "TFLOP/s",
     "GB/s",
+    "Of roofline",
   ];
   return Object.entries(ops).map(([preset, { error, step, rows }]) => {
     const title = `Ops of a training step: ${preset}`;
@@ -130,18 +131,29 @@ function opTables({ ops = {}, peaks = {} }) {
       const us = three(row.ms * 1000);
       const inPlace = three(row.in_place_ms * 1000);
       const what = [row.op, row.sizes, row.row, `${row.count}`];
-      return [...what, us, inPlace, share, tflops, rate];
+      const ofRoofline = percent(leastMs(row, peaks) / row.ms);
+      return [...what, us, inPlace, share, tflops, rate, ofRoofline];
     };
     const sorted = [...rows].sort((a, b) => total(b) - total(a));
     const inPlace = rows.reduce((/** @type {number} */ s, /** @type {any} */ r) => {
       return s + r.in_place_ms * r.count;
     }, 0);
     const sums = [sum, inPlace].map((ms) => three(ms * 1000));
-    const all = ["sum", "", "", `${step.dispatches}`, ...sums, "", "", ""];
-    const whole = ["step", "", "", "1", "", three(step.ms * 1000), "", "", ""];
+    const all = ["sum", "", "", `${step.dispatches}`, ...sums, "", "", "", ""];
+    const whole = ["step", "", "", "1", "", three(step.ms * 1000), "", "", "", ""];
     const peak = `; peaks ${three(peaks.tflops)} TFLOP/s, ${three(peaks.gb_per_s)} GB/s`;
     return { title: title + peak, head, rows: [...sorted.map(cells), all, whole] };
   });
+}
+
+/**
+ * @param {{flops: number, bytes: number}} call
+ * @param {{tflops?: number, gb_per_s?: number}} peaks as measured
+ * @returns {number} what the card needs at the least by its roofline; not a number where
+ *   its peaks are unknown
+ */
+function leastMs({ flops, bytes }, { tflops = Number.NaN, gb_per_s = Number.NaN }) {
+  return Math.max(flops / tflops / 1e9, bytes / gb_per_s / 1e6);
 }
 
 /** @param {Report} report @returns {Table[]} */
