@@ -1,5 +1,6 @@
 // The bench page runs by itself without a word on it, and shows tables to a person.
 import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
 import { noteWebgpuRun } from "./webgpu_ran.js";
 
@@ -202,6 +203,24 @@ test("forms, backends and experiments that are not there are refused", async ({
   }
   expect(backends.Nano.error).toContain("backend: got 'cuda', wanted auto");
   expect(lab.other.error).toContain("op got 'other', wanted ");
+});
+
+test("links of the lab's notes ask for what the bench page takes", async ({ page }) => {
+  const notes = readdirSync("docs/lab").map((name) =>
+    readFileSync(`docs/lab/${name}`, "utf8"),
+  );
+  const links = notes.flatMap(
+    (text) => text.match(/http:\S+\/bench\.html\?[^)]+/g) ?? [],
+  );
+  expect(links.length).toBeGreaterThan(10);
+  await page.goto("bench.html");
+  const told = await page.evaluate(async (urls) => {
+    const { wantedOf } = await import(new URL("js/bench/query.js", location.href).href);
+    return urls.map((url) => wantedOf(new URL(url).searchParams).sections);
+  }, links);
+  for (const [i, sections] of told.entries()) {
+    expect(sections, links[i]).toEqual(/auto=([^&]+)/.exec(links[i])?.[1].split(","));
+  }
 });
 
 test("growth says so where the browser hides the page's memory", async ({ page }) => {

@@ -1,6 +1,9 @@
 """Experiments: every way can be done, makes what the first makes, and is valid WGSL."""
 
 import asyncio
+import re
+from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -8,8 +11,13 @@ from tabgrad.backends.base import no_progress
 from tabgrad.backends.lab import EXPERIMENTS
 from tabgrad.backends.lab_bench import WayRows, compare_steps, step_sources
 from tabgrad.backends.wgsl import assemble_passes
+from tabgrad.bridge_measure import STEPS
+from tabgrad.ops import OPS
 from tabgrad.plan import single_call_plan
+from tabgrad.presets import PRESETS
 from tools import check_wgsl
+from tools.cli import PORT
+from tools.serve import HOST
 
 DEVICE = (frozenset({"subgroups"}), 1 << 15)
 NAMES = pytest.mark.parametrize("name", EXPERIMENTS)
@@ -102,3 +110,37 @@ def test_a_step_whose_sum_is_off_is_wrong_and_a_refusal_is_passed_on() -> None:
     assert first == {"way": "right", "dispatches": 3, "error": 0.0, **wanted}
     assert second["error"] > 1
     assert third == refusal
+
+
+LINK = re.compile(r"\[(bench\.html\?[^\]]+)\]\(([^)]+)\)")
+
+
+def _links(page: Path) -> list[str]:
+    """Return the queries of a note's links to the bench page."""
+    found = LINK.findall(page.read_text())
+    assert all(url == f"http://{HOST}:{PORT}/{shown}" for shown, url in found), page
+    return [shown.partition("?")[2] for shown, _ in found]
+
+
+def test_every_note_of_the_gpu_has_a_link_that_repeats_it(root: Path) -> None:
+    names = re.findall(r"\[([a-z-]+)\]\(", (root / "docs/lab/README.md").read_text())
+    gpu = [name for name in names if not name.startswith("cpu-")]
+    assert len(gpu) > 10
+    assert [n for n in gpu if not _links(root / f"docs/lab/{n}.md")] == []
+
+
+def test_links_of_notes_name_what_there_is(root: Path) -> None:
+    known = {
+        "presets": set(PRESETS),
+        "forms": {"matmul_nn", "matmul_nt", "matmul_tn"},
+        "ops": set(OPS),
+        "experiments": {*EXPERIMENTS, STEPS},
+    }
+    asked: set[str] = set()
+    for page in (root / "docs/lab").glob("*.md"):
+        for query in _links(page):
+            for key, values in parse_qs(query, strict_parsing=True).items():
+                names = set(values[0].split(","))
+                assert names <= known.get(key, names), f"{page.name}: {key}"
+                asked |= names if key == "experiments" else set()
+    assert asked == known["experiments"]
