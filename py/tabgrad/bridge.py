@@ -64,17 +64,17 @@ class Page(Protocol):
 
 def start(page: Page) -> Engine:
     """Return the engine of a worker."""
-    webgpu = _WebgpuOpener(page)
+    webgpu, wasm = _WebgpuOpener(page), _WasmOpener(page)
     openers: dict[str, Opener] = {
         "webgpu": webgpu,
-        "wasm": _WasmOpener(page),
+        "wasm": wasm,
         "numpy": NumpyOpener(),
     }
 
     async def breathe() -> None:
         await page.breathe()
 
-    return Engine(page.emit, openers, JsException, breathe, webgpu)
+    return Engine(page.emit, openers, JsException, breathe, webgpu, lend=wasm.lend)
 
 
 def _bytes_to_js(values: NDArray[Any]) -> JsObject:
@@ -252,6 +252,16 @@ class _WasmOpener:
 
     async def open(self, settings: Settings) -> WasmBackend:
         return WasmBackend(_WasmHost(self, settings))
+
+    async def lend(self, n_bytes: int) -> _WasmInstance | None:
+        """Start an engine to draw weights in.
+
+        None where there is no memory for it: numpy draws the same bits, in more time.
+        """
+        try:
+            return await self.open_instance(n_bytes, _PROBE_BYTES, Settings())
+        except BackendError:
+            return None
 
     async def open_instance(
         self, arena_bytes: int, thread_bytes: int, settings: Settings

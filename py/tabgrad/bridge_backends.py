@@ -13,6 +13,7 @@ from tabgrad.bridge_kernels import Settings
 from tabgrad.errors import BackendError
 from tabgrad.ops import OPS, Const, Op
 from tabgrad.ops.cases import case_call, op_cases
+from tabgrad.train.weights import Borrow, DrawingEngine, borrow_nothing
 
 SMALL_CASE_ELEMENTS = 5000
 DEFAULT, BASE = Settings(), Settings("base")
@@ -39,6 +40,7 @@ class Opened:
     backend: Backend
     name: str
     why: str
+    borrow: Borrow  # an engine to draw its weights in
 
 
 class Opener(Protocol):
@@ -105,9 +107,12 @@ async def run_cases(
 class Backends:
     """The backends of this browser; one that fails its self-test is out."""
 
-    def __init__(self, openers: Mapping[str, Opener]) -> None:
-        """Take the openers, the best first; `probe` must follow."""
+    def __init__(
+        self, openers: Mapping[str, Opener], lend: Borrow = borrow_nothing
+    ) -> None:
+        """Take the openers, the best first, and the CPU engine; `probe` must follow."""
         self._openers = openers
+        self._lend = lend
         self.found: dict[str, Found] = {}
         self.refused: dict[str, str] = {}
         self._tested: set[str] = set()
@@ -177,7 +182,8 @@ class Backends:
                 if wanted != "auto" or name not in self.refused:
                     raise
             else:
-                return Opened(backend, name, why)
+                borrow = self.lend if name == "webgpu" else borrow_nothing
+                return Opened(backend, name, why, borrow)
 
     async def _self_test(self, name: str) -> None:
         try:
@@ -199,6 +205,10 @@ class Backends:
                     )
         finally:
             backend.free()
+
+    async def lend(self, n_bytes: int) -> DrawingEngine | None:
+        """Return a CPU engine to draw weights in, unless there is none that works."""
+        return None if "wasm" in self.refused else await self._lend(n_bytes)
 
     async def self_test(
         self, name: str, ops: Sequence[str], *, every: bool

@@ -99,6 +99,7 @@ class Benchmark:
             opened.backend,
             self._breathe,
             is_fused=run.is_fused,
+            borrow=opened.borrow,
         )
         await start_trainer(trainer, no_progress)
         times = StepTimes()

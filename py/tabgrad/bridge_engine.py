@@ -26,6 +26,7 @@ from tabgrad.errors import BusyError, TabgradError
 from tabgrad.ops import OPS
 from tabgrad.plan import Plan
 from tabgrad.train.trainer import Breathe
+from tabgrad.train.weights import Borrow, borrow_nothing
 
 BUG_CODE = "TAB-BUG"
 TRAIN_KEYS = (*RUN_KEYS, *SETTING_KEYS, "backend", "pause_after")
@@ -43,6 +44,8 @@ class Engine:
         browser_error: type[Exception],
         breathe: Breathe,
         gpu: Gpu,
+        *,
+        lend: Borrow = borrow_nothing,
     ) -> None:
         """Make an engine.
 
@@ -52,13 +55,14 @@ class Engine:
             browser_error: what JavaScript's errors arrive as.
             breathe: lets messages of the page through.
             gpu: whose kernels are tuned and measured.
+            lend: opens a CPU engine to draw weights in.
         """
         self._send = send
         self._browser_error = browser_error
         self._breathe = breathe
         self._gpu = gpu
         self._corpora = Corpora()
-        self._backends = Backends(openers)
+        self._backends = Backends(openers, lend)
         self._runs = Runs(self._corpora, self._backends, self._emit, breathe)
         self._measure = Measure(self._corpora, self._backends, gpu)
         self._is_measuring = False

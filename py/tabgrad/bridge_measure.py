@@ -153,7 +153,10 @@ class Measure:
         """Take the first step of a run; return its plan."""
         wanted = {k: v for k, v in request.items() if k in RUN_KEYS}
         run = parse_run(wanted, self._corpora)
-        trainer = Trainer(run.config, run.split, backend, is_fused=run.is_fused)
+        lend = self._backends.lend
+        trainer = Trainer(
+            run.config, run.split, backend, is_fused=run.is_fused, borrow=lend
+        )
         await start_trainer(trainer, no_progress)
         await trainer.train(1, lambda _: None)
         if trainer.plan is None:

@@ -140,6 +140,7 @@ class Runs:
             opened.backend,
             self._breathe,
             is_fused=request.is_fused,
+            borrow=opened.borrow,
         )
 
     def _progress(self, what: str, done: int, total: int) -> None:

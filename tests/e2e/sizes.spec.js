@@ -69,3 +69,26 @@ test("more rows than one dimension of a dispatch train alike on every backend", 
   expect(config.block_size * config.batch_size).toBeGreaterThan(MAX_GROUPS);
   await agree({ config });
 });
+
+test("many weights, drawn by the CPU engine for the GPU, are those of numpy", async () => {
+  test.setTimeout(120_000);
+  /** @type {string[]} */
+  const engines = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith(".wasm")) {
+      engines.push(request.url());
+    }
+  });
+  const runs = await page.evaluate(async () => {
+    const config = { n_layer: 3, n_head: 1, n_embd: 512, block_size: 8, batch_size: 1 };
+    const wanted = { config, steps: 1, eval_every: 0, seed: 5 };
+    const numpy = await window.tabgrad.train({ ...wanted, backend: "numpy" });
+    const gpu = { ...wanted, kernels: /** @type {const} */ ("base") };
+    return [numpy, await window.tabgrad.train({ ...gpu, backend: "webgpu" })];
+  });
+  const [numpy, gpu] = runs;
+  expect(numpy.n_params).toBeGreaterThan(2 ** 23);
+  expect(Math.abs(gpu.losses[0] / numpy.losses[0] - 1)).toBeLessThanOrEqual(1e-6);
+  expect(engines).toHaveLength(1);
+  noteWebgpuRun(`a step of ${numpy.n_params} weights`, gpu.adapter);
+});

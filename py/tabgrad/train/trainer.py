@@ -12,22 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabgrad.backends.base import Backend, Draw, DrawsNormals, Progress, no_progress
+from tabgrad.backends.base import Backend, Progress, no_progress
 from tabgrad.config import CHUNK_STEPS, RunConfig
 from tabgrad.errors import NonFiniteError
-from tabgrad.init import initial_weights
-from tabgrad.model import Param
-from tabgrad.philox import Stream
 from tabgrad.plan import NO_LIMIT, Plan, build_plan
 from tabgrad.tensors import Array
 from tabgrad.text.batches import eval_offsets, train_offsets
 from tabgrad.text.split import SplitText
 from tabgrad.train.schedule import learning_rate, step_scalars
+from tabgrad.train.weights import Borrow, borrow_nothing, draw_weights
 
 CHUNK_S = 0.06  # a chunk lasts about this long, so that Pause is felt at once
 DECODED_SHARE = 12  # T / 12 rows cost a window or less, see docs/lab/cpu-decode.md
 _NOTHING = np.zeros(0, np.uint32)
-_WRITE_FLOATS = 1 << 22  # weights are drawn and written in slices of 16 MiB
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,7 @@ class Trainer:
         breathe: Breathe = yield_once,
         *,
         is_fused: bool = True,
+        borrow: Borrow = borrow_nothing,
     ) -> None:
         """Make a run; nothing is allocated until `start`.
 
@@ -79,8 +77,10 @@ class Trainer:
             breathe: awaited once a chunk, so that whatever may pause or stop the run
                 gets through.
             is_fused: run the fused plan rather than the plain one.
+            borrow: opens an engine to draw weights in, see `draw_weights`.
         """
         self.is_fused = is_fused
+        self._borrow = borrow
         self._breathe = breathe
         self.config = config
         self.text = text
@@ -115,23 +115,8 @@ class Trainer:
 
     async def _draw_weights(self, plan: Plan, progress: Progress) -> None:
         """Give all weights their initial values."""
-        done = 0
-        for number, param in enumerate(plan.params):
-            await self._draw(param, number)
-            done += param.tensor.size
-            progress("weights", done, plan.n_params)
-
-    async def _draw(self, param: Param, number: int) -> None:
-        """Give a weight its initial values, drawn in the backend where it can."""
-        seed, size = self.config.train.seed, param.tensor.size
-        if param.std != 0 and isinstance(self.backend, DrawsNormals):
-            draw = Draw(seed, Stream.WEIGHTS, number, param.std)
-            await self.backend.fill_normals(param.name, draw)
-            return
-        for start in range(0, size, _WRITE_FLOATS):
-            count = min(_WRITE_FLOATS, size - start)
-            values = initial_weights(param, number, seed, start, count)
-            await self.backend.write(param.name, values, start)
+        seed = self.config.train.seed
+        await draw_weights(self.backend, plan, seed, progress, self._borrow)
 
     async def copy_weights(self, source: Trainer) -> None:
         """Take the weights of a trainer of the same model; both have started."""
