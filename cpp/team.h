@@ -86,6 +86,7 @@ class Part {
 
   Team& team_;
   std::size_t number_;
+  std::size_t looks_;
   std::size_t side_;
   std::size_t n_shares_ = 0;
 };
@@ -122,12 +123,12 @@ class Team {
   };
 
   static void* work(void* seat);
-  void barrier();
-  void await_change(Word& word, std::uint32_t old, Word& n_asleep) const;
+  void barrier(std::size_t& looks);
+  static void await_change(Word& word, std::uint32_t old, Word& n_asleep, std::size_t& looks);
   static void announce(Word& word, Word& n_asleep);
 
   std::size_t n_threads_ = 1;
-  std::size_t looks_ = 0;  // at a word before sleeping
+  std::size_t most_looks_ = 0;  // at a word before sleeping
   std::array<Seat, MAX_THREADS> seats_{};
   Job job_ = nullptr;
   float* shared_ = nullptr;
