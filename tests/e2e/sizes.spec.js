@@ -92,3 +92,26 @@ test("many weights, drawn by the CPU engine for the GPU, are those of numpy", as
   expect(engines).toHaveLength(1);
   noteWebgpuRun(`a step of ${numpy.n_params} weights`, gpu.adapter);
 });
+
+test("sizes that no tile divides train alike with kernels that guard edges", async () => {
+  test.setTimeout(120_000);
+  const { wasm, webgpu } = await page.evaluate(async () => {
+    const config = { n_layer: 2, n_head: 2, n_embd: 36, block_size: 33, batch_size: 2 };
+    const wanted = { config, tokenizer: "char", steps: 50, eval_every: 0, seed: 5 };
+    const products = ["matmul_nn", "matmul_nt", "matmul_tn", "matmul_nt_mul"];
+    products.push("linear_fwd", "linear_gelu_fwd", "linear_residual_fwd");
+    products.push("grouped_linear_bwd_wb");
+    const row = "32x32x32 4x4 guarded";
+    const kernels = Object.fromEntries(products.map((op) => [op, row]));
+    return {
+      wasm: await window.tabgrad.train({ ...wanted, backend: "wasm" }),
+      webgpu: await window.tabgrad.train({ ...wanted, kernels, backend: "webgpu" }),
+    };
+  });
+  for (const [i, loss] of wasm.losses.entries()) {
+    const error = Math.abs(webgpu.losses[i] / loss - 1);
+    expect(error, `step ${i}`).toBeLessThanOrEqual(1e-5);
+  }
+  expect(webgpu.losses).toHaveLength(50);
+  noteWebgpuRun("50 steps of sizes that no tile divides", webgpu.adapter);
+});

@@ -89,3 +89,13 @@ def test_products_take_a_thread_for_each_tile(m: int, n: int, groups: int) -> No
 def test_unknown_op_names_the_table() -> None:
     with pytest.raises(PlanError, match="nonsense has no base row in backends/var"):
         base_variant("nonsense")
+
+
+def test_guarded_tiles_are_tried_where_no_tile_divides_a_product():
+    def tried(op, **consts):
+        rows = fitting_variants(op, consts)
+        return [row.name for row in rows if row.name != BASE and row.is_likely(consts)]
+
+    assert tried("matmul_nt", M=1024, N=65, K=96) == ["32x32x32 4x4 guarded"]
+    assert tried("matmul_nt", M=512, N=50_257, K=768) == ["64x64x16 8x4 guarded"]
+    assert tried("linear_fwd", M=1024, N=288, K=96) == ["32x32x32 4x4"]

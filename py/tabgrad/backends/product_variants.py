@@ -144,7 +144,7 @@ class Blocking:
         return is_enough and self._threads(consts) <= most
 
     def _tiles(self, consts: Consts) -> int:
-        tiles = int(consts["M"]) // self.bm * (int(consts["N"]) // self.bn)
+        tiles = -(-int(consts["M"]) // self.bm) * -(-int(consts["N"]) // self.bn)
         return _members(consts) * tiles
 
     def _threads(self, consts: Consts) -> int:
@@ -169,6 +169,28 @@ class Blocking:
             workgroup_bytes=lambda _: self.workgroup_bytes(product),
         )
         return row if self.parts == 1 else self._split(row, product)
+
+    def _fits_guarded(self, consts: Consts) -> bool:
+        """Return whether no tile divides a product that fills half of this one."""
+        is_filled = 2 * consts["M"] > self.bm and 2 * consts["N"] > self.bn
+        return is_filled and not _divided(consts)
+
+    def guarded(self, op: str) -> Variant:
+        """Return the row of an op for sizes that tiles do not divide."""
+        product = PRODUCTS[op]
+        return Variant(
+            f"{self.name} guarded",
+            op,
+            op,
+            self._threads,
+            constants=self.constants,
+            libs=("elem1", *product.libs, *STAGING),
+            main="matmul/guarded",
+            flags=product.flags,
+            fits=self._fits_guarded,
+            is_likely=self.is_likely,
+            workgroup_bytes=lambda _: self.workgroup_bytes(product),
+        )
 
     def _split(self, row: Variant, product: Product) -> Variant:
         """Return the two passes: sums of parts of the terms, and their sums."""
@@ -215,6 +237,15 @@ BLOCKINGS = (
 )
 
 
+GUARDED = (Blocking(64, 64, 16, 8, 4), Blocking(32, 32, 32, 4, 4))
+
+
+def _divided(consts: Consts) -> bool:
+    """Return whether a tile that suits devices divides a product."""
+    return any(tile.bm >= SMALL and tile.fits(consts) for tile in BLOCKINGS)
+
+
 def blocked_rows() -> list[Variant]:
     """Return the blocked rows of every product."""
-    return [blocking.variant(op) for op in PRODUCTS for blocking in BLOCKINGS]
+    whole = [blocking.variant(op) for op in PRODUCTS for blocking in BLOCKINGS]
+    return whole + [blocking.guarded(op) for op in PRODUCTS for blocking in GUARDED]

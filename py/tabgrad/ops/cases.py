@@ -35,6 +35,10 @@ def _matmuls() -> Iterable[Consts]:
     yield {"M": 67, "N": 131, "K": 257}
     yield {"M": 9, "N": 10, "K": 2049}  # more than the CPU engine packs at once
     yield {"M": 7, "N": 40, "K": 150}  # few rows: a path of its own on the CPU engine
+    # next to multiples of the tiles of kernels that guard edges
+    yield {"M": 31, "N": 33, "K": 31}
+    yield {"M": 33, "N": 31, "K": 33}
+    yield {"M": 65, "N": 63, "K": 17}
     # multiples of the tiles of faster kernels: one tile, several, several slices
     yield {"M": 48, "N": 16, "K": 16}
     yield {"M": 64, "N": 64, "K": 64}
@@ -47,6 +51,7 @@ def _grouped_products() -> Iterable[Consts]:
     yield {"G": 1, "M": 9, "N": 10, "K": 5, "W": 64}
     yield {"G": 3, "M": 7, "N": 13, "K": 17, "W": 16}
     yield {"G": 2, "M": 67, "N": 131, "K": 65, "W": 192}
+    yield {"G": 2, "M": 33, "N": 63, "K": 33, "W": 64}
     yield {"G": 3, "M": 48, "N": 16, "K": 16, "W": 64}
     yield {"G": 2, "M": 64, "N": 64, "K": 64, "W": 64}
     yield {"G": 3, "M": 32, "N": 96, "K": 512, "W": 128}
