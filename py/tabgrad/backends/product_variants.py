@@ -184,7 +184,7 @@ class Blocking:
             op,
             self._threads,
             constants=self.constants,
-            libs=("elem1", *product.libs, *STAGING),
+            libs=("elem1", *product.libs, *STAGING, "guards"),
             main="matmul/guarded",
             flags=product.flags,
             fits=self._fits_guarded,
