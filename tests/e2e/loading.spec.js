@@ -1,6 +1,6 @@
 // Loading: progress in bytes, a run asked for early, a file that does not come.
 import { expect, test } from "@playwright/test";
-import { button, openTab, reaches, ready, setUp } from "./tab.js";
+import { button, openReadyTab, openTab, reaches, ready, setUp } from "./tab.js";
 
 test("a run asked for while Python loads begins by itself", async ({ browser }) => {
   /** @type {() => void} */
@@ -99,5 +99,37 @@ test("a file that stalls is named after 20 s", async ({ browser }) => {
     "python_stdlib.zip made no progress for 20 s",
     { timeout: 60_000 },
   );
+  await page.close();
+});
+
+test("of six engines the one that is needed is fetched, and none is large", async ({
+  browser,
+}) => {
+  /** @type {string[]} */
+  const fetched = [];
+  const { page } = await openReadyTab(browser, {
+    before: (tab) => {
+      tab.on("request", (request) => {
+        const { pathname } = new URL(request.url());
+        if (pathname.includes("/engine/")) {
+          fetched.push(pathname.replace(/.*\//, ""));
+        }
+      });
+      return Promise.resolve();
+    },
+  });
+  await page.evaluate(() =>
+    window.tabgrad.train({ preset: "Nano", backend: "wasm", steps: 2 }),
+  );
+  expect(new Set(fetched)).toEqual(new Set(["engine32fma.mjs", "engine32fma.wasm"]));
+  const sizes = await page.evaluate(async () => {
+    const { bytes } = await (await fetch("build.json")).json();
+    const all = Object.entries(bytes);
+    return Object.fromEntries(all.filter(([file]) => /^engine.*wasm$/.test(file)));
+  });
+  expect(Object.keys(sizes)).toHaveLength(6);
+  for (const [file, size] of Object.entries(sizes)) {
+    expect(size, file).toBeLessThanOrEqual(200_000);
+  }
   await page.close();
 });

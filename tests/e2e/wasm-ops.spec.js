@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
+import { wrapExports } from "../../site/js/players/border.js";
 import { chooseBuild, WasmError } from "../../site/js/players/wasm_memory.js";
 import { openWorker } from "./fixtures/python_worker.js";
 
@@ -91,13 +92,18 @@ for (const fma of ["", "fma"]) {
   });
 }
 
-test("a plan past 4 GiB runs on the 64-bit build, with pointers past 4 GiB", async () => {
-  const got = await report("await run_far()");
-  expect(got.failed).toEqual([]);
-  expect(got.ops).toBeGreaterThan(20);
-  expect(got.lowest).toBeGreaterThan(4 * GIB);
-  expect(got.adapter).toMatch(/^WASM 64-bit, \d threads?, FMA$/);
-});
+for (const [past, bits] of /** @type {const} */ ([
+  [2.25, 32],
+  [4.5, 64],
+])) {
+  test(`a plan past ${past} GiB runs on ${bits} bits, with pointers past them`, async () => {
+    const got = await report(`await run_far(${past * GIB})`);
+    expect(got.failed).toEqual([]);
+    expect(got.ops).toBeGreaterThan(20);
+    expect(got.lowest).toBeGreaterThanOrEqual(past * GIB);
+    expect(got.adapter).toMatch(RegExp(`^WASM ${bits}-bit, \\d threads?, FMA$`));
+  });
+}
 
 test("a plan that no build holds is refused in words, with both sizes", async () => {
   expect(await python("await too_large()")).toBe(
@@ -135,6 +141,56 @@ for (const { build } of BUILDS) {
     expect(got.raw).toBe("TypeError");
   });
 }
+
+const FAR = [2 ** 31 - 4, 2 ** 31, 3 * 2 ** 30, 2 ** 32 - 4]; // 32 bits hold these
+const FARTHER = [...FAR, 2 ** 32, 5 * 2 ** 30, 16 * 2 ** 30];
+
+/**
+ * Exports of a module whose pointers come from where they went to.
+ *
+ * @param {(pointer: number) => number | bigint} back
+ */
+function echo(back) {
+  /** @type {(number | bigint)[][]} */
+  const given = [];
+  /** @param {(number | bigint)[]} values */
+  const take = (...values) => {
+    given.push(values);
+    return back(Number(values[0]));
+  };
+  const names = ["open", "room", "load", "time", "fill_normals"];
+  const raw = Object.fromEntries(names.map((name) => [`_tg_${name}`, take]));
+  return { raw, given };
+}
+
+test("32-bit pointers past 2 GiB are Numbers without a sign", () => {
+  const { raw, given } = echo((pointer) => pointer | 0); // as WebAssembly gives an i32
+  const border = wrapExports(raw, 32);
+  for (const pointer of FAR) {
+    expect(border.tg_room(pointer)).toBe(pointer);
+    expect(border.tg_open(pointer, pointer, 1)).toBe(pointer);
+    border.tg_load(pointer, pointer);
+    expect(given.at(-1)).toEqual([pointer, pointer]);
+    border.tg_fill_normals(pointer, pointer, 2 ** 32 - 1, 0, 1, 2, 0.5);
+    expect(given.at(-1)).toEqual([pointer, pointer, 2 ** 32 - 1, 0, 1, 2, 0.5]);
+  }
+});
+
+test("64-bit pointers past 2 and 4 GiB are BigInts inside and Numbers outside", () => {
+  const { raw, given } = echo(BigInt);
+  const border = wrapExports(raw, 64);
+  for (const pointer of FARTHER) {
+    const inside = BigInt(pointer);
+    expect(border.tg_room(pointer)).toBe(pointer);
+    expect(given.at(-1)).toEqual([inside]);
+    expect(border.tg_open(pointer, pointer, 1)).toBe(pointer);
+    expect(given.at(-1)).toEqual([inside, inside, 1]);
+    border.tg_load(pointer, pointer);
+    expect(given.at(-1)).toEqual([inside, inside]);
+    border.tg_fill_normals(pointer, pointer, 2 ** 32 - 1, 0, 1, 2, 0.5);
+    expect(given.at(-1)).toEqual([inside, inside, 2 ** 32 - 1, 0, 1, 2, 0.5]);
+  }
+});
 
 const NEED = {
   arenaBytes: GIB,

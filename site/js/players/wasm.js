@@ -1,8 +1,8 @@
 // Starts the C++ engine and crosses into it: the one place where its pointers are seen.
 //
-// A pointer is a BigInt on a 64-bit memory and a Number on a 32-bit one; outside of this
-// file it is a Number, and an offset into the arena at that.
+// Outside of this file a pointer is an offset into the arena.
 
+import { wrapExports } from "./border.js";
 import {
   assertSize,
   chooseBuild,
@@ -16,20 +16,6 @@ import {
 
 const START_LIMIT_MS = 20_000;
 const PEAK_CALLS = 10; // the browser compiles the loop well after the first ones
-
-// Result and arguments of each export: p pointer or size, i 32-bit integer, u the same
-// without a sign, f 32-bit float, v nothing.
-const EXPORTS = {
-  tg_open: "p:ppi",
-  tg_ready: "i:",
-  tg_room: "p:p",
-  tg_load: "i:pp",
-  tg_run: "i:ii",
-  tg_time: "p:ii",
-  tg_peak: "f:",
-  tg_fill_normals: "i:ppuuuuf",
-  tg_close: "v:",
-};
 
 const STATUS_WORDS = [
   "all is well",
@@ -68,67 +54,9 @@ const STATUS_WORDS = [
 /**
  * @typedef {object} EmscriptenModule
  * @property {{terminateAllThreads: () => void}} [PThread]
- * @typedef {Record<string, (...values: (number | bigint)[]) => number | bigint | undefined>} RawExports
+ * @typedef {import("./border.js").RawExports} RawExports
  * @typedef {(settings: object) => Promise<EmscriptenModule & RawExports>} Factory
  */
-
-/**
- * @param {string} type p, i, u or f
- * @param {Bits} bits
- * @param {number} value
- */
-function inward(type, bits, value) {
-  if (type === "p") {
-    assertSize(value);
-    return bits === 64 ? BigInt(value) : value;
-  }
-  if (type === "f") {
-    return value;
-  }
-  const least = type === "u" ? 0 : -(2 ** 31);
-  if (!Number.isInteger(value) || value < least || value >= least + 2 ** 32) {
-    throw new WasmError(`got ${value}, wanted a 32-bit integer`);
-  }
-  return value;
-}
-
-/**
- * @param {string} type p, i or v
- * @param {Bits} bits
- * @param {number | bigint | undefined} value
- */
-function outward(type, bits, value) {
-  if (type !== "p") {
-    return Number(value ?? 0);
-  }
-  // a 32-bit pointer past 2 GiB arrives as a negative number
-  const pointer = bits === 64 ? Number(value) : Number(value) >>> 0;
-  assertSize(pointer);
-  return pointer;
-}
-
-/**
- * @param {RawExports} raw
- * @param {Bits} bits
- * @returns {Record<keyof typeof EXPORTS, (...values: number[]) => number>} Numbers in and out
- */
-export function wrapExports(raw, bits) {
-  const wrapped = Object.entries(EXPORTS).map(([name, signature]) => {
-    const [result, types] = signature.split(":");
-    /** @param {number[]} values */
-    const call = (...values) => {
-      if (values.length !== types.length) {
-        throw new WasmError(
-          `${name}: got ${values.length} values, not ${types.length}`,
-        );
-      }
-      const given = values.map((value, i) => inward(types[i], bits, value));
-      return outward(result, bits, raw[`_${name}`](...given));
-    };
-    return [name, call];
-  });
-  return Object.fromEntries(wrapped);
-}
 
 /**
  * @param {string} what
