@@ -26,8 +26,8 @@ HEAD = """\
 // The border between BigInt and Number, written by `python3 -m tools.border` from the
 // exports of cpp/engine.cpp; a test holds it to them.
 //
-// A pointer is a BigInt on a 64-bit memory and a Number on a 32-bit one; past this file it
-// is a Number.
+// A pointer is a BigInt on a 64-bit memory and a Number on a 32-bit one; past this file
+// it is a Number.
 
 import { assertSize, WasmError } from "./wasm_memory.js";
 

@@ -167,6 +167,8 @@ for (const [query, words] of [
   ["auto=cpu&threads=1.5", "threads: got 1.5, wanted a whole number from 1 on"],
   ["auto=train&seconds=abc", "seconds: got abc, wanted a number above 0"],
   ["auto=train&kernels=other", "kernels: got other, wanted auto or base"],
+  ["auto=train&config={", "config: got {, wanted JSON (SyntaxError"],
+  ["auto=train&config=[1]", 'config: got [1], wanted an object, such as {"n_embd"'],
   ["auto=train,other", `sections: got other, wanted ${SECTION_NAMES}`],
   ["auto=", `sections: got nothing, wanted ${SECTION_NAMES}`],
 ]) {
@@ -180,6 +182,19 @@ for (const [query, words] of [
     await expect(page.locator("p[role=status]")).toHaveText(report.error);
   });
 }
+
+test("a query can change the model of a preset", async ({ page }) => {
+  const config = encodeURIComponent('{"n_embd":20,"block_size":9}');
+  const posted = page.waitForRequest("**/result");
+  await page.goto(
+    `bench.html?auto=train,backends&presets=Nano&steps=5&kernels=base&tokenizer=char&config=${config}`,
+  );
+  const { train, backends } = (await posted).postDataJSON();
+  const layers = train.Nano.n_params - (65 + 9 + 2) * 20;
+  expect(layers).toBe(12 * 20 * 20 + 13 * 20);
+  expect(backends.Nano.webgpu.losses[0]).toBeCloseTo(Math.log(65), 1);
+  expect(backends.Nano.webgpu.drift).toBeLessThan(1e-4);
+});
 
 test("a person is told what a query asks for in vain", async ({ page }) => {
   await page.goto("bench.html?sections=nothing");

@@ -58,6 +58,7 @@ async function browser() {
   return full?.length ? full.join(", ") : navigator.userAgent;
 }
 
+/** @typedef {{preset: string} & import("./query.js").Changes} Model */
 /** @typedef {(path: string[], run: () => Promise<any>) => Promise<any>} Part */
 
 /**
@@ -100,25 +101,31 @@ const RUN = {
       }
     }
   },
-  async ops(api, { presets, kernels }, part) {
+  async ops(api, { presets, changes, kernels }, part) {
     for (const preset of presets) {
-      await part(["ops", preset], () => api.measure({ what: "ops", preset, kernels }));
+      const model = { preset, ...changes };
+      await part(["ops", preset], () =>
+        api.measure({ what: "ops", ...model, kernels }),
+      );
     }
   },
-  async train(api, { presets, steps, kernels }, part) {
+  async train(api, { presets, changes, steps, kernels }, part) {
     for (const preset of presets) {
-      await part(["train", preset], () => trained(api, preset, steps, kernels));
+      const model = { preset, ...changes };
+      await part(["train", preset], () => trained(api, model, steps, kernels));
     }
   },
-  async backends(api, { presets, backends, kernels }, part) {
+  async backends(api, { presets, changes, backends, kernels }, part) {
     for (const preset of presets) {
-      await part(["backends", preset], () => compared(api, preset, backends, kernels));
+      const model = { preset, ...changes };
+      await part(["backends", preset], () => compared(api, model, backends, kernels));
     }
   },
-  async variants(api, { presets: [preset], ops }, part) {
-    const wanted = { preset, steps: DRIFT_STEPS, eval_every: 0 };
+  async variants(api, { presets: [preset], changes, ops }, part) {
+    const model = { preset, ...changes };
+    const wanted = { ...model, steps: DRIFT_STEPS, eval_every: 0 };
     const { losses } = await api.train({ ...wanted, backend: "wasm" });
-    const { rows } = await api.measure({ what: "rows", preset });
+    const { rows } = await api.measure({ what: "rows", ...model });
     for (const [op, names] of Object.entries(rows)) {
       for (const name of ops && !ops.includes(op) ? [] : names) {
         await part(["variants", `${op} ${name}`], async () => {
@@ -129,8 +136,9 @@ const RUN = {
       }
     }
   },
-  async growth(api, { presets: [preset], growthSteps, kernels }, part) {
-    await part(["growth", preset], () => grown(api, preset, growthSteps, kernels));
+  async growth(api, { presets: [preset], changes, growthSteps, kernels }, part) {
+    const model = { preset, ...changes };
+    await part(["growth", preset], () => grown(api, model, growthSteps, kernels));
   },
   async lab(api, { experiments }, part) {
     const { adapters } = await api.ready;
@@ -145,12 +153,12 @@ const RUN = {
 
 /**
  * @param {Api} api
- * @param {string} preset
+ * @param {Model} model
  * @param {number} steps
  * @param {"auto" | "base"} kernels
  */
-async function trained(api, preset, steps, kernels) {
-  const wanted = { preset, kernels, backend: "webgpu", eval_every: 0 };
+async function trained(api, model, steps, kernels) {
+  const wanted = { ...model, kernels, backend: "webgpu", eval_every: 0 };
   const first = await api.train({ ...wanted, steps: FIRST_STEPS });
   const tuning = await api.kernels();
   const fast = Math.ceil(STEADY_MS / first.ms_per_step.median);
@@ -166,12 +174,12 @@ async function trained(api, preset, steps, kernels) {
  * The page's memory, its workers' too, after a short run and after a long one.
  *
  * @param {Api} api
- * @param {string} preset
+ * @param {Model} model
  * @param {number} steps of the long run
  * @param {"auto" | "base"} kernels
  */
-async function grown(api, preset, steps, kernels) {
-  const wanted = { preset, kernels, backend: "webgpu", eval_every: 0 };
+async function grown(api, model, steps, kernels) {
+  const wanted = { ...model, kernels, backend: "webgpu", eval_every: 0 };
   const { measureUserAgentSpecificMemory: measure } = /** @type {any} */ (performance);
   if (!measure) {
     throw new Error("this browser does not tell the memory of a page and its workers");
@@ -194,15 +202,15 @@ function drift(losses, wanted) {
 
 /**
  * @param {Api} api
- * @param {string} preset
+ * @param {Model} model
  * @param {string[]} backends the first is what the others are held to
  * @param {"auto" | "base"} kernels
  */
-async function compared(api, preset, backends, kernels) {
+async function compared(api, model, backends, kernels) {
   /** @type {Report} */
   const rows = {};
   for (const backend of backends) {
-    const wanted = { preset, kernels, backend, steps: DRIFT_STEPS, eval_every: 0 };
+    const wanted = { ...model, kernels, backend, steps: DRIFT_STEPS, eval_every: 0 };
     const { ms_per_step, losses, tokens_per_s } = await api.train(wanted);
     rows[backend] = { ms_per_step, tokens_per_s, losses };
   }

@@ -27,8 +27,9 @@ const CPU_DEFAULTS = {
 
 /**
  * @typedef {(typeof SECTIONS)[number]} Section
+ * @typedef {{config?: Record<string, any>, tokenizer?: string}} Changes  of each preset
  * @typedef {{
- *   sections: Section[], presets: string[], sizes: number[], forms: string[],
+ *   changes: Changes, sections: Section[], presets: string[], sizes: number[], forms: string[],
  *   steps: number, growthSteps: number, kernels: "auto" | "base", backends: string[],
  *   ops: string[] | null, experiments: string[] | null, seconds: number, cpu: {presets: string[], sizes: number[], threads?: number}
  * }} Wanted  after `seconds` no part is begun
@@ -54,6 +55,7 @@ export function wantedOf(query) {
     sections: sectionsOf(list("auto", list("sections", ["all"]))),
     seconds: secondsOf(query.get("seconds") ?? "Infinity"),
     presets: list("presets", DEFAULTS.presets),
+    changes: changesOf(query.get("config"), query.get("tokenizer")),
     sizes: sizes(DEFAULTS.sizes),
     forms: list("forms", DEFAULTS.forms),
     steps: count("steps", DEFAULTS.steps),
@@ -68,6 +70,29 @@ export function wantedOf(query) {
       ...(query.has("threads") ? { threads: count("threads", 1) } : {}),
     },
   };
+}
+
+/**
+ * @param {string | null} config JSON; its fields are the engine's to refuse
+ * @param {string | null} tokenizer
+ * @returns {Changes}
+ */
+function changesOf(config, tokenizer) {
+  const named = tokenizer === null ? {} : { tokenizer };
+  if (config === null) {
+    return named;
+  }
+  /** @type {any} */
+  let fields = null;
+  try {
+    fields = JSON.parse(config);
+  } catch (error) {
+    throw fault("config", config, `JSON (${error})`);
+  }
+  if (fields?.constructor !== Object) {
+    throw fault("config", config, 'an object, such as {"n_embd": 100}');
+  }
+  return { ...named, config: fields };
 }
 
 /** @param {string[]} names @returns {Section[]} */
