@@ -231,7 +231,7 @@ export class Api {
    * @returns {Promise<any>}
    */
   async measure(request) {
-    return this.#engine.call("measure", request);
+    return this.#engine.call("measure", await this.#engine.withCorpusId(request));
   }
 
   /** End the tuning under way: what is left takes the base kernels this time. */

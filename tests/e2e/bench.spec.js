@@ -169,6 +169,8 @@ for (const [query, words] of [
   ["auto=train&kernels=other", "kernels: got other, wanted auto or base"],
   ["auto=train&config={", "config: got {, wanted JSON (SyntaxError"],
   ["auto=train&config=[1]", 'config: got [1], wanted an object, such as {"n_embd"'],
+  ["auto=train&characters=0", "characters: got 0, wanted a whole number from 1 on"],
+  ["auto=train&characters=2000000", "characters: got 2000000, wanted at most 1048576"],
   ["auto=train,other", `sections: got other, wanted ${SECTION_NAMES}`],
   ["auto=", `sections: got nothing, wanted ${SECTION_NAMES}`],
 ]) {
@@ -194,6 +196,21 @@ test("a query can change the model of a preset", async ({ page }) => {
   expect(layers).toBe(12 * 20 * 20 + 13 * 20);
   expect(backends.Nano.webgpu.losses[0]).toBeCloseTo(Math.log(65), 1);
   expect(backends.Nano.webgpu.drift).toBeLessThan(1e-4);
+});
+
+test("a query can give a preset a vocabulary of any size", async ({ page }) => {
+  const posted = page.waitForRequest("**/result");
+  await page.goto(
+    "bench.html?auto=train,ops,backends&presets=Nano&steps=5&kernels=base&characters=333",
+  );
+  const { train, ops, backends } = (await posted).postDataJSON();
+  expect(train.Nano.last_loss).toBeLessThan(Math.log(333) + 0.1);
+  expect(backends.Nano.webgpu.losses[0]).toBeCloseTo(Math.log(333), 1);
+  expect(backends.Nano.webgpu.drift).toBeLessThan(1e-4);
+  const head = ops.Nano.rows.find(
+    (/** @type {any} */ row) => row.op === "xent_fwd_bwd",
+  );
+  expect(head.sizes).toContain("V=333");
 });
 
 test("a person is told what a query asks for in vain", async ({ page }) => {

@@ -20,6 +20,9 @@ const DEFAULTS = {
   steps: 200,
   growthSteps: 2000,
 };
+const FIRST_CHARACTER = 0x10000; // past it, every code point is a character
+const MOST_CHARACTERS = 0x100000; // which are all there are from there on
+const REPEATS = 4;
 const CPU_DEFAULTS = {
   presets: ["Tiny", "Small", "Medium", "Large", "XL"],
   sizes: [256, 512, 1024, 2048],
@@ -27,7 +30,9 @@ const CPU_DEFAULTS = {
 
 /**
  * @typedef {(typeof SECTIONS)[number]} Section
- * @typedef {{config?: Record<string, any>, tokenizer?: string}} Changes  of each preset
+ * @typedef {{
+ *   config?: Record<string, any>, tokenizer?: string, corpus?: {text: string}
+ * }} Changes  of each preset
  * @typedef {{
  *   changes: Changes, sections: Section[], presets: string[], sizes: number[], forms: string[],
  *   steps: number, growthSteps: number, kernels: "auto" | "base", backends: string[],
@@ -55,7 +60,11 @@ export function wantedOf(query) {
     sections: sectionsOf(list("auto", list("sections", ["all"]))),
     seconds: secondsOf(query.get("seconds") ?? "Infinity"),
     presets: list("presets", DEFAULTS.presets),
-    changes: changesOf(query.get("config"), query.get("tokenizer")),
+    changes: {
+      ...(query.has("tokenizer") ? { tokenizer: query.get("tokenizer") ?? "" } : {}),
+      ...(query.has("characters") ? manyCharacters(count("characters", 1)) : {}),
+      ...(query.has("config") ? { config: fieldsOf(query.get("config") ?? "") } : {}),
+    },
     sizes: sizes(DEFAULTS.sizes),
     forms: list("forms", DEFAULTS.forms),
     steps: count("steps", DEFAULTS.steps),
@@ -73,15 +82,10 @@ export function wantedOf(query) {
 }
 
 /**
- * @param {string | null} config JSON; its fields are the engine's to refuse
- * @param {string | null} tokenizer
- * @returns {Changes}
+ * @param {string} config JSON; its fields are the engine's to refuse
+ * @returns {Record<string, any>}
  */
-function changesOf(config, tokenizer) {
-  const named = tokenizer === null ? {} : { tokenizer };
-  if (config === null) {
-    return named;
-  }
+function fieldsOf(config) {
   /** @type {any} */
   let fields = null;
   try {
@@ -92,7 +96,25 @@ function changesOf(config, tokenizer) {
   if (fields?.constructor !== Object) {
     throw fault("config", config, 'an object, such as {"n_embd": 100}');
   }
-  return { ...named, config: fields };
+  return fields;
+}
+
+/**
+ * A vocabulary of any size: a text of so many different characters, in order and then in
+ * strides of two and more, so that the next one is not always told by the last.
+ *
+ * @param {number} count
+ * @returns {Changes}
+ */
+function manyCharacters(count) {
+  if (count > MOST_CHARACTERS) {
+    throw fault("characters", `${count}`, `at most ${MOST_CHARACTERS}`);
+  }
+  const text = Array.from({ length: REPEATS * count }, (_, i) => {
+    const nth = (i * (1 + Math.floor(i / count))) % count;
+    return String.fromCodePoint(FIRST_CHARACTER + nth);
+  });
+  return { tokenizer: "char", corpus: { text: text.join("") } };
 }
 
 /** @param {string[]} names @returns {Section[]} */
