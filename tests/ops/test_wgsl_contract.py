@@ -8,6 +8,7 @@ import pytest
 from tabgrad.backends.variants import VARIANTS
 from tabgrad.backends.wgsl import read_wgsl, wgsl_folder
 from tabgrad.ops import OPS, Op
+from tabgrad.ops.cases import op_cases
 
 FIELDS = ("reads", "updates", "writes", "grid", "limits", "exact", "source")
 MAX_STORAGE_BUFFERS = 8
@@ -23,7 +24,7 @@ WITH_SCRATCH = {  # a product's parts lie in lib/part_sums
     wgsl_folder() / f"{row.file}.wgsl"
     for v in VARIANTS
     for row in v.passes
-    if v.then and not row.main
+    if v.scratch(op_cases(v.op)[0]) and not row.main
 }
 FILES = sorted(wgsl_folder().rglob("*.wgsl"))
 BINDING = re.compile(

@@ -13,15 +13,15 @@
 // reads   qkv (R, 3C)  y (R, C)  lse (R, H)  dy (R, C)
 // writes  dqkv (R, 3C)
 // grid    two workgroups of WG threads per head and OWN rows: of keys, of queries
-// limits  D a multiple of 4, at most DEPTH
+// limits  D a multiple of WIDTH, at most DEPTH
 // exact   sums in order of tiles: not bit-equal to numpy, see tol in ops/attention.py
 // source  Dao 2023 (arXiv 2307.08691), algorithm 2
 
-@group(0) @binding(0) var<storage, read> qkv: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> y: array<vec4<f32>>;
+@group(0) @binding(0) var<storage, read> qkv: array<Elem>;
+@group(0) @binding(1) var<storage, read> y: array<Elem>;
 @group(0) @binding(2) var<storage, read> lse: array<f32>;
-@group(0) @binding(3) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> dqkv: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> dy: array<Elem>;
+@group(0) @binding(4) var<storage, read_write> dqkv: array<Elem>;
 @group(0) @binding(5) var<storage, read_write> scratch: array<f32>;
 
 const MERGES: u32 = (2u * SHARE + SPLITS - 1u) / SPLITS;
@@ -119,8 +119,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let d = lane + e / GROUP % SHARE * 4u;
       let part = select(0u, 1u + e / GROUP / SHARE, is_key);
       if (e / GROUP < select(SHARE, 2u * SHARE, is_key) && own < T && d < D_QUADS) {
-        let at = (row0 + own) * QKV_ROW + part * C_QUADS + h * D_QUADS + d;
-        dqkv[at] = sum_of_groups(e);
+        put_part(part, row0 + own, h, d, sum_of_groups(e));
       }
     }
   }

@@ -9,17 +9,15 @@
 // reads   qkv (R, 3C)     a row is q, k, v, each of H heads of D
 // writes  y (R, C)  lse (R, H)     lse is kept for attention_bwd
 // grid    a workgroup of WG threads per head and OWN queries
-// limits  D a multiple of 4, at most DEPTH
+// limits  D a multiple of WIDTH, at most DEPTH
 // exact   sums in order of tiles: not bit-equal to numpy, see tol in ops/attention.py
 // source  Dao 2023 (arXiv 2307.08691), algorithm 1
 
-@group(0) @binding(0) var<storage, read> qkv: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read_write> y: array<vec4<f32>>;
+@group(0) @binding(0) var<storage, read> qkv: array<Elem>;
+@group(0) @binding(1) var<storage, read_write> y: array<Elem>;
 @group(0) @binding(2) var<storage, read_write> lse: array<f32>;
 
-const MASKED: f32 = -1e30; // finite: exp(MASKED - m) is 0, and infinity - infinity is not
 const MERGES: u32 = (SHARE + SPLITS - 1u) / SPLITS;
-var<workgroup> stats: array<vec2<f32>, SPLITS * OWN>; // m, l
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) tid: u32) {
@@ -123,7 +121,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let t = first + e % GROUP / 4u * SLOTS + (lane ^ i) % SLOTS;
       let d = lane + e / GROUP % SHARE * 4u;
       if (e < SHARE * GROUP && t < T && d < D_QUADS) {
-        y[(row0 + t) * C_QUADS + h * D_QUADS + d] = sum_of_groups(e);
+        put_y(row0 + t, h, d, sum_of_groups(e));
       }
     }
   }

@@ -1,6 +1,6 @@
 // shared_pairs: what attention_bwd reads: (a, b) is (q, dy) of a query and (k, v) of a key.
 //
-// needs   lib/shared_rows.wgsl, lib/slots*.wgsl, and bindings y, dy (R, C) of quads,
+// needs   lib/shared_rows.wgsl, lib/slots*.wgsl, and bindings of Elem y, dy (R, C), dqkv (R, 3C);
 //         lse (R, H), scratch (R, H); MAKES_DELTA: delta is not in scratch
 
 const AFTER: f32 = 1e30; // an lse that makes p of a query past the end 0
@@ -9,13 +9,34 @@ var<workgroup> stats: array<vec2<f32>, OTHER>; // lse, delta of the queries of a
 
 // Quad d of a head's row.
 fn dy_of(r: u32, h: u32, d: u32) -> vec4<f32> {
-  return select(vec4<f32>(), dy[r * C_QUADS + h * D_QUADS + d], is_in(d));
+  var quad: vec4<f32>;
+  for (var c = 0u; c < ELEMS_OF_QUAD; c++) { // unroll
+    quad = with_elem(quad, c, select(Elem(), dy[place(r, h, d, c)], is_in(d, c)));
+  }
+  return quad;
+}
+
+fn y_of(r: u32, h: u32, d: u32) -> vec4<f32> {
+  var quad: vec4<f32>;
+  for (var c = 0u; c < ELEMS_OF_QUAD; c++) { // unroll
+    quad = with_elem(quad, c, select(Elem(), y[place(r, h, d, c)], is_in(d, c)));
+  }
+  return quad;
+}
+
+// Write quad d of a head's row: of dq, dk or dv.
+fn put_part(part: u32, r: u32, h: u32, d: u32, quad: vec4<f32>) {
+  for (var c = 0u; c < ELEMS_OF_QUAD; c++) { // unroll
+    if (is_in(d, c)) {
+      dqkv[place(3u * r + part, h, d, c)] = elem_of(quad, c);
+    }
+  }
 }
 
 // delta + quad d of dy . y, where it is made here.
 fn add_delta(delta: f32, dy_quad: vec4<f32>, r: u32, h: u32, d: u32) -> f32 {
   if (MAKES_DELTA) {
-    return add_dot(delta, dy_quad, y[r * C_QUADS + h * D_QUADS + d]);
+    return add_dot(delta, dy_quad, y_of(r, h, d));
   }
   return delta;
 }

@@ -7,12 +7,11 @@
 // one slot after the other are put in workgroup memory, where the groups are summed.
 //
 // needs   C, H, R, T, OWN, WG, SLOTS; DEPTH: numbers of a row in registers, 0 past D; AT_ONCE:
-//         other rows that a thread works with at a time; a binding qkv (R, 3C) of quads
+//         other rows that a thread works with at a time; a binding qkv (R, 3C) of Elem;
+//         lib/heads4 or lib/heads1
 
 const D: u32 = C / H;
-const D_QUADS: u32 = D / 4u;
-const C_QUADS: u32 = C / 4u;
-const QKV_ROW: u32 = 3u * C_QUADS;
+const D_QUADS: u32 = (D + 3u) / 4u; // the last one may be filled up with zeros
 const HEADS: u32 = R / T * H;
 const ROW: u32 = DEPTH / 4u;
 const SHARE: u32 = ROW / 4u; // quads of a row that a thread has
@@ -24,20 +23,29 @@ const OWN_TILES: u32 = (T + OWN - 1u) / OWN;
 const OTHER_TILES: u32 = (T + OTHER - 1u) / OTHER;
 const PART_B: u32 = OTHER * ROW; // where the second numbers of the other rows begin
 const SCALE: f32 = inverseSqrt(f32(D));
-const_assert D % 4u == 0u && D <= DEPTH && SPLITS * GROUP == WG;
+const_assert D % WIDTH == 0u && D <= DEPTH && SPLITS * GROUP == WG;
 const_assert STEPS * AT_ONCE * SPLITS == OTHER;
 
 var<workgroup> tile: array<vec4<f32>, 2u * PART_B>;
 
-// Whether a head's row has a quad d.
-fn is_in(d: u32) -> bool {
-  return ROW == D_QUADS || d < D_QUADS;
+// Where element c of quad d of a head's row stands in a matrix of rows of C.
+fn place(r: u32, h: u32, d: u32, c: u32) -> u32 {
+  return (r * C + h * D) / WIDTH + d * ELEMS_OF_QUAD + c;
+}
+
+// Whether a head's row has that element.
+fn is_in(d: u32, c: u32) -> bool {
+  return DEPTH == D || d * ELEMS_OF_QUAD + c < D / WIDTH;
 }
 
 // Quad d of a head's row: of q, k or v.
 fn part_of(part: u32, r: u32, h: u32, d: u32) -> vec4<f32> {
-  let value = qkv[r * QKV_ROW + part * C_QUADS + h * D_QUADS + d];
-  return select(vec4<f32>(), value, is_in(d));
+  var quad: vec4<f32>;
+  for (var c = 0u; c < ELEMS_OF_QUAD; c++) { // unroll
+    let value = qkv[place(3u * r + part, h, d, c)];
+    quad = with_elem(quad, c, select(Elem(), value, is_in(d, c)));
+  }
+  return quad;
 }
 
 fn add_dot(sum: f32, a: vec4<f32>, b: vec4<f32>) -> f32 {

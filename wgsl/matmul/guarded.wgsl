@@ -3,18 +3,18 @@
 //
 // As matmul/blocked, for sizes that its tiles do not divide: outputs past M and N are left out
 // when they are stored, and lib/guards fetches zeros of w past K. Nothing is fetched ahead, and
-// terms are a loop, for short code.
+// terms are a loop, for short code. Where tiles are few, the terms are split in PARTS.
 //
 // needs   M N K GRID_X WG; BM BN BK TM TN; LANES_M x LANES_N threads that read together; BUFFERS
-//         1; X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); HAS_COLUMNS; Elem f32; fn put(m, n,
-//         sum), put_columns(n, sum); lib/staging; lib/guards; lib/alone or lib/members
+//         1; X_IS_KM: x is (K, M); W_IS_NK: w is (N, K); HAS_COLUMNS; Elem f32; lib/staging;
+//         lib/guards; lib/whole_sums or lib/part_sums; lib/alone or lib/members
 // limits  none
 // source  Goto and van de Geijn 2008; layout of fragments as in NVIDIA's CUTLASS
 
 const TM4: u32 = TM / 4u;
 const TN4: u32 = TN / 4u;
 const SHARE: u32 = (BLOCKS + WG - 1u) / WG; // blocks that a thread fetches
-const SLICES: u32 = (K + BK - 1u) / BK;
+const SLICES: u32 = (K + BK * PARTS - 1u) / (BK * PARTS); // of a part
 const TILES_N: u32 = (N + BN - 1u) / BN;
 const TILES: u32 = (M + BM - 1u) / BM * TILES_N;
 const_assert WG == (BM / TM) * (BN / TN);
@@ -24,10 +24,13 @@ const WARPS_N: u32 = BN / TN / LANES_N;
 @compute @workgroup_size(WG)
 fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let number = group.y * GRID_X + group.x;
-  if (number >= TILES * G) {
+  if (number >= TILES * PARTS * G) {
     return;
   }
-  let tile = enter(number, TILES);
+  let share = enter(number, TILES * PARTS);
+  let tile = share % TILES;
+  let part = share / TILES;
+  let k0 = part * SLICES * BK;
   let m0 = tile / TILES_N * BM;
   let n0 = tile % TILES_N * BN;
   let lane = thread % LANES;
@@ -41,9 +44,9 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
     for (var s = 0u; s < SHARE; s++) { // unroll
       let block = thread + s * WG;
       if ((s + 1u) * WG <= X_BLOCKS || (s * WG < X_BLOCKS && block < X_BLOCKS)) {
-        fetch_x(block, m0, slice * BK);
+        fetch_x(block, m0, k0 + slice * BK);
       } else if ((s + 1u) * WG <= BLOCKS || block < BLOCKS) {
-        let lines = fetch_w(block - X_BLOCKS, n0, slice * BK);
+        let lines = fetch_w(block - X_BLOCKS, n0, k0 + slice * BK);
         if (HAS_COLUMNS) {
           columns[s] += lines;
         }
@@ -74,7 +77,7 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
       let n = n0 + (j * (BN / TN) + tn) * 4u;
       for (var c = 0u; c < QUADS; c++) { // unroll
         if (m < M && n + c < N) {
-          put(m, n + c, sum[i][j][c]);
+          leave(part, m, n + c, sum[i][j][c]);
         }
       }
     }
@@ -92,7 +95,7 @@ fn main(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) gro
       let sums = sum_of_blocks(thread);
       for (var c = 0u; c < QUADS; c++) { // unroll
         if (n0 + thread * 4u + c < N) {
-          put_columns(n0 + thread * 4u + c, sums[c]);
+          leave_columns(part, n0 + thread * 4u + c, sums[c]);
         }
       }
     }

@@ -2,7 +2,7 @@
 //
 // needs   M N PARTS WG; HAS_COLUMNS; lib/grid, lib/part_sums; fn put(m, n, sum),
 //         put_columns(n, sum); lib/alone or lib/members
-// limits  N a multiple of 4
+// limits  N a multiple of WIDTH
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
@@ -11,7 +11,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     return;
   }
   let i = enter(number, SUMS);
-  let m = i / N4;
+  let m = i / ELEMS;
   if (m >= select(M, M + 1u, HAS_COLUMNS)) {
     return;
   }
@@ -20,8 +20,8 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>) {
     sum += scratch[(member * PARTS + part) * SUMS + i];
   }
   if (m < M) {
-    put(m, i % N4, sum);
+    put(m, i % ELEMS, sum);
   } else {
-    put_columns(i % N4, sum);
+    put_columns(i % ELEMS, sum);
   }
 }

@@ -4,9 +4,8 @@
 //   dwte[v] = sum of dy over the rows with id v
 //   dwpe[t] = sum_b dy[b t]
 //
-// The first V STRIPS workgroups own an id and a strip of STRIP columns of elements each. They go
-// through the rows in chunks: every thread compares four ids, then LANES threads share the rows
-// found for each column, four loads at a time. The other workgroups own elements of dwpe. No two
+// The first V STRIPS workgroups own an id and a strip of STRIP columns of elements each, and go
+// through the rows, see lib/rows_of_id.wgsl. The other workgroups own elements of dwpe. No two
 // threads add to one number: no atomics, and the order never varies.
 //
 // reads   ids (R) u32  dy (R, C)
@@ -21,101 +20,17 @@
 @group(0) @binding(2) var<storage, read_write> dwte: array<Elem>;
 @group(0) @binding(3) var<storage, read_write> dwpe: array<Elem>;
 
-alias Sum = Elem;
-
-fn join(a: Sum, b: Sum) -> Sum {
-  return a + b;
-}
-
-const ELEMS: u32 = C / WIDTH;
-const STRIPS: u32 = (ELEMS + STRIP - 1u) / STRIP;
-const CHUNK: u32 = 4u * WG;
-const CHUNKS: u32 = (R + CHUNK - 1u) / CHUNK;
-const NIBBLES: u32 = 8u;  // of a word
-const WORDS: u32 = WG / NIBBLES;
-const LANE_WORDS: u32 = WORDS / LANES;
-const WINDOWS: u32 = R / T;
-
-var<workgroup> nibbles: array<u32, WG>;  // which of a thread's four rows have the id
-var<workgroup> words: array<u32, WORDS>;  // the same, 32 rows each
-
-// A bit for each of rows r to r + 3 with id v.
-fn nibble_of(r: u32, v: u32) -> u32 {
-  let rows = r + vec4<u32>(0u, 1u, 2u, 3u);
-  let at = min(rows, vec4<u32>(R - 1u));
-  let found = vec4<u32>(ids[at.x], ids[at.y], ids[at.z], ids[at.w]) == vec4<u32>(v);
-  let bits = select(vec4<u32>(), vec4<u32>(1u, 2u, 4u, 8u), found & (rows < vec4<u32>(R)));
-  return (bits.x | bits.y) | (bits.z | bits.w);
-}
-
-// Element e of the first row from r on that has a bit, or 0.
-fn first_row(r: u32, left: u32, e: u32) -> Elem {
-  if (left == 0u) {
-    return Elem();
-  }
-  return dy[(r + firstTrailingBit(left)) * ELEMS + e];
-}
-
-// The sum of element e over the rows from r on whose bit is set.
-fn rows_sum(r: u32, word: u32, e: u32) -> Elem {
-  var sum = Elem();
-  var a = word;
-  for (var k = 0u; k < NIBBLES; k++) {
-    if (a == 0u) {
-      break;
-    }
-    let b = a & (a - 1u);
-    let c = b & (b - 1u);
-    let d = c & (c - 1u);
-    sum += (first_row(r, a, e) + first_row(r, b, e)) + (first_row(r, c, e) + first_row(r, d, e));
-    a = d & (d - 1u);
-  }
-  return sum;
-}
-
 fn write_dwte(group: u32, tid: u32) {
   let v = group / STRIPS;
-  let column = tid % STRIP;
-  let lane = tid / STRIP;
-  let e = group % STRIPS * STRIP + column;
-  var part = Elem();
-  for (var chunk = 0u; chunk < CHUNKS; chunk++) {
-    nibbles[tid] = nibble_of(chunk * CHUNK + 4u * tid, v);
-    workgroupBarrier();
-    if (tid < WORDS) {
-      words[tid] = 0u;
-      for (var k = 0u; k < NIBBLES; k++) {
-        words[tid] |= nibbles[NIBBLES * tid + k] << (4u * k);
-      }
-    }
-    workgroupBarrier();
-    for (var k = 0u; k < LANE_WORDS; k++) {
-      let at = k * LANES + lane;
-      part += rows_sum(chunk * CHUNK + 32u * at, words[at], min(e, ELEMS - 1u));
-    }
-  }
-  var sum = join_lanes(part, column, STRIP, lane);
-  if (lane > 0u || e >= ELEMS) {
+  let e = group % STRIPS * STRIP + tid % STRIP;
+  var sum = sum_of_rows(v, 0u, e, tid);
+  if (tid >= STRIP || e >= ELEMS) {
     return;
   }
   if (DWTE_ADDS) {
     sum += dwte[v * ELEMS + e];
   }
   dwte[v * ELEMS + e] = sum;
-}
-
-fn write_dwpe(i: u32) {
-  if (i >= T * ELEMS) {
-    return;
-  }
-  var sum = Elem();
-  for (var b = 0u; b < WINDOWS; b++) {
-    sum += dy[b * T * ELEMS + i];
-  }
-  if (DWPE_ADDS) {
-    sum += dwpe[i];
-  }
-  dwpe[i] = sum;
 }
 
 @compute @workgroup_size(WG)

@@ -75,7 +75,8 @@ def _by_rows(op: Op, sizes: Consts, rows: Sequence[Variant]) -> Experiment:
     """Return an experiment of one call, a way for each row."""
     call, tensors = case_call(op, sizes, False)
     outputs = tuple(arg.name for arg in op.outputs)
-    ways = tuple(Way(row.name, ((call, row),), outputs) for row in rows)
+    fitting = [row for row in rows if row.fits(sizes)]
+    ways = tuple(Way(row.name, ((call, row),), outputs) for row in fitting)
     return Experiment(tensors, case_inputs(op, sizes), ways)
 
 

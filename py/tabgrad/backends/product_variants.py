@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tabgrad.backends.row_variants import WIDTHS
 from tabgrad.backends.variant import BASE, WORKGROUP, Consts, Variant
 from tabgrad.ops import OPS
 from tabgrad.tensors import ITEM_BYTES
@@ -19,7 +20,6 @@ ENOUGH_TILES = 128  # of 64 x 64 and more: with fewer, cores of a large device i
 MANY_TILES = 8 * ENOUGH_TILES  # of 32 x 32, that larger ones do faster
 SPLIT_THREADS = (20_000, 64_000)  # of a product in parts: fewer idle, more cost traffic
 MAX_PARTS = 16
-QUAD_BYTES = 4 * ITEM_BYTES
 TILE_BANKS = 8  # quads that workgroup memory hands out at once
 FEW_SUMS = 64  # a thread's sums that leave registers for more than them
 STAGING = ("staged_f32", "staging")  # libraries of matmul/blocked
@@ -168,56 +168,62 @@ class Blocking:
             is_likely=is_likely or self.is_likely,
             workgroup_bytes=lambda _: self.workgroup_bytes(product),
         )
-        return row if self.parts == 1 else self._split(row, product)
+        return row if self.parts == 1 else self._split(row, product, "elem4")
 
     def _fits_guarded(self, consts: Consts) -> bool:
         """Return whether no tile divides a product that fills half of this one."""
         is_filled = 2 * consts["M"] > self.bm and 2 * consts["N"] > self.bn
-        return is_filled and not _divided(consts)
+        has_terms = self.parts == 1 or consts["K"] >= self.bk * self.parts
+        return is_filled and has_terms and not _divided(consts)
 
     def guarded(self, op: str) -> Variant:
         """Return the row of an op for sizes that tiles do not divide."""
         product = PRODUCTS[op]
-        return Variant(
+        row = Variant(
             f"{self.name} guarded",
             op,
             op,
             self._threads,
             constants=self.constants,
-            libs=("elem1", *product.libs, *STAGING, "guards"),
+            libs=("elem1", *product.libs, "whole_sums", *STAGING, "guards"),
             main="matmul/guarded",
             flags=product.flags,
             fits=self._fits_guarded,
             is_likely=self.is_likely,
             workgroup_bytes=lambda _: self.workgroup_bytes(product),
         )
+        return row if self.parts == 1 else self._split(row, product, "elem1")
 
-    def _split(self, row: Variant, product: Product) -> Variant:
+    def _split(self, row: Variant, product: Product, elem: str) -> Variant:
         """Return the two passes: sums of parts of the terms, and their sums."""
         split = {"PARTS": self.parts, "SCRATCH": len(OPS[row.op].args)}
-        libs = ("elem4", *product.libs, "part_sums")
+        width = WIDTHS[elem]
+
+        def sums(consts: Consts) -> int:
+            return _sums(consts, width)
+
         last = Variant(
             row.name,
             row.op,
             row.file,
-            _sums,
+            sums,
             constants={"WG": WORKGROUP, **split},
-            libs=("grid", *libs),
+            libs=("grid", elem, *product.libs, "part_sums"),
             main="matmul/sum_parts",
             flags=product.flags,
         )
         return replace(
             row,
             constants={**row.constants, **split},
-            libs=(*libs, *STAGING),
-            scratch=lambda consts: QUAD_BYTES * self.parts * _sums(consts),
+            libs=tuple("part_sums" if lib == "whole_sums" else lib for lib in row.libs),
+            scratch=lambda c: ITEM_BYTES * width * self.parts * sums(c),
             then=(last,),
         )
 
 
-def _sums(consts: Consts) -> int:
-    """Return the quads of a product, with the sums of columns as a last row."""
-    return _members(consts) * (int(consts["M"]) + 1) * (int(consts["N"]) // 4)
+def _sums(consts: Consts, width: int) -> int:
+    """Return the elements of a product, with the sums of columns as a last row."""
+    return _members(consts) * (int(consts["M"]) + 1) * (int(consts["N"]) // width)
 
 
 # Large tiles for large products, down to tiles that divide narrow ones, and terms split
@@ -237,7 +243,12 @@ BLOCKINGS = (
 )
 
 
-GUARDED = (Blocking(64, 64, 16, 8, 4), Blocking(32, 32, 32, 4, 4))
+GUARDED = (
+    Blocking(64, 64, 16, 8, 4),
+    Blocking(32, 32, 32, 4, 4),
+    *(Blocking(64, 64, 16, 8, 4, parts) for parts in (4, MAX_PARTS)),
+    *(Blocking(32, 32, 32, 4, 4, parts) for parts in (4, MAX_PARTS)),
+)
 
 
 def _divided(consts: Consts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tabgrad.backends.flash_variants import after_delta
 from tabgrad.backends.variant import ELEMENT_BYTES, Consts, Variant, product_of
@@ -18,6 +18,7 @@ class Quads:
         slots: own rows of a quad.
         splits: groups of quads that share the other rows.
         at_once: other rows that a thread works with at a time.
+        elem: `elem4`, or `elem1` for heads whose rows are no whole quads.
     """
 
     depth: int
@@ -25,6 +26,7 @@ class Quads:
     slots: int
     splits: int
     at_once: int
+    elem: str = field(default="elem4", kw_only=True)
 
     @property
     def threads(self) -> int:
@@ -35,12 +37,21 @@ class Quads:
     def name(self) -> str:
         """What sets a row of the table apart: own x other x depth of a tile, slots."""
         tile = f"{self.own}x{self.threads // 4}x{self.depth}"
-        return f"quads{tile} {self.slots}x{self.at_once}"
+        guarded = "" if self.elem == "elem4" else " guarded"
+        return f"quads{tile} {self.slots}x{self.at_once}{guarded}"
+
+    @property
+    def libs(self) -> tuple[str, ...]:
+        """How its rows are read and written, and how threads share them."""
+        heads = "heads4" if self.elem == "elem4" else "heads1"
+        return ("grid", self.elem, heads, f"slots{self.slots}", "shared_rows")
 
     def fits(self, consts: Consts) -> bool:
         """Return whether the rows of a head are this deep, or more than half."""
         depth = int(consts["C"]) // int(consts["H"])
-        return depth % 4 == 0 and self.depth < 2 * depth <= 2 * self.depth
+        is_whole = depth % 4 == 0
+        is_filled = self.depth < 2 * depth <= 2 * self.depth
+        return is_filled and is_whole == (self.elem == "elem4")
 
     def workgroup_bytes(self, _: Consts) -> int:
         """Return the bytes of a tile, and of two numbers a row of it or of a group."""
@@ -68,20 +79,20 @@ def _row(op: str, quads: Quads, kinds: int, *libs: str) -> Variant:
             "DEPTH": quads.depth,
             "AT_ONCE": quads.at_once,
         },
-        libs=("grid", f"slots{quads.slots}", "shared_rows", *libs),
+        libs=(*quads.libs, *libs),
         needs=frozenset({"subgroups"}),
         fits=quads.fits,
         workgroup_bytes=quads.workgroup_bytes,
     )
 
 
-def _fwd(*sizes: int) -> Variant:
-    return _row("attention_fwd", Quads(*sizes), 1)
+def _fwd(*sizes: int, elem: str = "elem4") -> Variant:
+    return _row("attention_fwd", Quads(*sizes, elem=elem), 1, "shared_keys")
 
 
-def _bwd(*sizes: int) -> Variant:
+def _bwd(*sizes: int, elem: str = "elem4") -> Variant:
     """Return the row that makes delta of its queries itself."""
-    row = _row("attention_bwd", Quads(*sizes), 2, "shared_pairs")
+    row = _row("attention_bwd", Quads(*sizes, elem=elem), 2, "shared_pairs")
     n_rows = product_of("R", "H")
     return replace(
         row,
@@ -107,4 +118,10 @@ QUAD_VARIANTS: tuple[Variant, ...] = (
     _bwd(32, 32, 4, 4, 1),
     _bwd_after_delta(32, 32, 4, 4, 1),
     _bwd_after_delta(64, 32, 2, 2, 2),
+    _fwd(16, 32, 4, 4, 8, elem="elem1"),
+    _fwd(32, 32, 4, 4, 8, elem="elem1"),
+    _fwd(64, 32, 4, 4, 8, elem="elem1"),
+    _bwd(16, 16, 2, 4, 2, elem="elem1"),
+    _bwd(32, 32, 4, 4, 1, elem="elem1"),
+    _bwd(64, 32, 2, 2, 2, elem="elem1"),
 )

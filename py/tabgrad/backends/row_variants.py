@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tabgrad.backends.variant import (
@@ -149,7 +150,27 @@ def _embed_bwd(elem: str, n_columns: int) -> Variant:
         elements = int(consts["T"]) * int(consts["C"]) // WIDTHS[elem]
         return int(consts["V"]) * n_strips * WG + elements
 
-    return strip("embed_bwd", "C", elem, n_columns, threads=threads)
+    libs = ("rows_of_id",)
+    return strip("embed_bwd", "C", elem, n_columns, threads=threads, libs=libs)
+
+
+def _embed_bwd_rows(elem: str, n_columns: int) -> Variant:
+    """Return the row for more ids than rows, which looks at no id without a row."""
+    own = _embed_bwd(elem, n_columns)
+
+    def threads(consts: Consts) -> int:
+        strips = -(-int(consts["C"]) // (WIDTHS[elem] * n_columns))
+        return int(consts["R"]) * strips * WG
+
+    last = replace(own, file="rows/embed_bwd_rows", threads=threads)
+    return replace(
+        own,
+        name=f"{own.name} rows",
+        file="rows/embed_bwd_rest",
+        threads=lambda c: int(c["T"]) * int(c["C"]) // WIDTHS[elem],
+        fits=lambda consts: own.fits(consts) and consts["V"] > consts["R"],
+        then=(last,),
+    )
 
 
 def _norm_rows(op: str) -> tuple[Variant, ...]:
@@ -191,6 +212,8 @@ ROW_VARIANTS: tuple[Variant, ...] = (
     _embed_bwd("elem4", 32),
     _embed_bwd("elem4", 64),
     _embed_bwd("elem1", 32),
+    _embed_bwd_rows("elem4", 32),
+    _embed_bwd_rows("elem1", 32),
     row("layernorm_fwd", "C", "elem4", 16),
     row("layernorm_fwd", "C", "elem4", 64),
     row("layernorm_fwd", "C", "elem4", 256),

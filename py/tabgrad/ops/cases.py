@@ -39,6 +39,7 @@ def _matmuls() -> Iterable[Consts]:
     yield {"M": 31, "N": 33, "K": 31}
     yield {"M": 33, "N": 31, "K": 33}
     yield {"M": 65, "N": 63, "K": 17}
+    yield {"M": 33, "N": 65, "K": 530}
     # multiples of the tiles of faster kernels: one tile, several, several slices
     yield {"M": 48, "N": 16, "K": 16}
     yield {"M": 64, "N": 64, "K": 64}
@@ -52,6 +53,7 @@ def _grouped_products() -> Iterable[Consts]:
     yield {"G": 3, "M": 7, "N": 13, "K": 17, "W": 16}
     yield {"G": 2, "M": 67, "N": 131, "K": 65, "W": 192}
     yield {"G": 2, "M": 33, "N": 63, "K": 33, "W": 64}
+    yield {"G": 2, "M": 35, "N": 33, "K": 515, "W": 64}
     yield {"G": 3, "M": 48, "N": 16, "K": 16, "W": 64}
     yield {"G": 2, "M": 64, "N": 64, "K": 64, "W": 64}
     yield {"G": 3, "M": 32, "N": 96, "K": 512, "W": 128}
@@ -86,6 +88,7 @@ def _attention() -> Iterable[Consts]:
     shapes = [(1, 1, 1, 1), (2, 3, 8, 4), (3, 2, 13, 5), (1, 1, 33, 16)]
     shapes += [(2, 2, 17, 32), (1, 2, 9, 64), (1, 1, 5, 128), (2, 8, 64, 8)]
     shapes += [(1, 2, 31, 12), (1, 1, 32, 16), (2, 2, 65, 32), (1, 1, 97, 64)]
+    shapes += [(2, 2, 33, 13), (1, 3, 65, 25), (2, 1, 31, 50)]  # no whole quads
     for batch, heads, time, depth in shapes:
         yield {"R": batch * time, "C": heads * depth, "H": heads, "T": time}
 
@@ -105,6 +108,7 @@ def _embed() -> Iterable[Consts]:
         (3, 401, 8, 3),
         (7, 5, 4, 5),
         (2, 8, 13, 50_257),  # far more ids than rows
+        (5, 401, 4, 2_100),  # more ids than rows, which repeat far apart
     ]:
         yield {"R": batch * time, "T": time, "C": width, "V": vocab}
     yield {"R": 65_536, "T": 32, "C": 2, "V": 70_000}
