@@ -20,6 +20,11 @@ const DEFAULTS = {
   steps: 200,
   growthSteps: 2000,
 };
+const KEYS = [
+  ...["auto", "sections", "presets", "config", "tokenizer", "characters", "sizes"],
+  ...["forms", "steps", "growth_steps", "kernels", "backends", "ops", "experiments"],
+  ...["threads", "seconds"],
+];
 const FIRST_CHARACTER = 0x10000; // past it, every code point is a character
 const MOST_CHARACTERS = 0x100000; // which are all there are from there on
 const REPEATS = 4;
@@ -44,9 +49,12 @@ const CPU_DEFAULTS = {
  * @param {URLSearchParams} query `auto` or `sections`: names with commas, or "all"
  * @returns {Wanted} names of presets, forms, backends and experiments are the engine's
  *   to refuse, where they are used
- * @throws {TabgradError} a value is none of those that its key takes
+ * @throws {TabgradError} a key is not known, or a value is none of those that it takes
  */
 export function wantedOf(query) {
+  for (const key of query.keys()) {
+    nameOf("query", key, KEYS);
+  }
   /** @param {string} key @param {string[]} otherwise */
   const list = (key, otherwise) => query.get(key)?.split(",") ?? otherwise;
   /** @param {string} key @param {number} otherwise */
