@@ -16,11 +16,10 @@ import signal
 import subprocess
 import tempfile
 import threading
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from tools.paths import BUILD, DIST
-from tools.serve import HOST, PageHandler
+from tools.serve import HOST, PageHandler, PageServer
 from tools.shell import BuildError, say
 
 DRIVERS = ("/usr/local/nvidia/share/vulkan/icd.d", "/usr/share/vulkan/icd.d")
@@ -79,7 +78,7 @@ def run_gpu_host(query: str, seconds: int) -> int:
     posted: list[bytes] = []
     came = threading.Event()
     handler = functools.partial(_Sink, posted=posted, came=came)
-    server = ThreadingHTTPServer((HOST, 0), handler)
+    server = PageServer((HOST, 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://{HOST}:{server.server_port}/bench.html?{query}"
     with tempfile.TemporaryDirectory() as profile:
