@@ -1,15 +1,17 @@
 // Causal self-attention over packed queries, keys and values, and its backward.
 //
 // R = B T rows, H heads of depth D = C / H. A thread takes one head of one window at a
-// time. It copies the head into its scratch, with T and D filled up with zeros to whole
-// tiles, and goes through the queries in blocks; only a block's scores exist at once, as
-// (keys, queries), so that a lane is a query and no sum runs across lanes.
+// time, or a piece of one where there are more threads than heads. It copies the head into
+// its scratch, with T and D filled up with zeros to whole tiles, and goes through the
+// queries in blocks; only a block's scores exist at once, as (keys, queries), so that a
+// lane is a query and no sum runs across lanes.
 // Source: Dao 2023 (arXiv 2307.08691): only lse = m + log l is kept for the backward.
 
 #include <algorithm>
 #include <cmath>
 
 #include "contract.h"
+#include "pieces.h"
 #include "simd.h"
 #include "special.h"
 #include "team.h"
@@ -19,7 +21,7 @@ namespace tabgrad {
 
 namespace {
 
-inline constexpr std::size_t QUERIES = 8;       // a tile is 4 keys by 8 queries
+inline constexpr std::size_t QUERIES = STEPS;   // a tile is 4 keys by 8 queries
 inline constexpr std::size_t QUERY_BLOCK = 32;  // the backward's: 4 tiles of queries
 inline constexpr float MASKED = -__builtin_inff();
 
@@ -54,18 +56,19 @@ class Pool {
   float* next_;
 };
 
-// head (T_padded, D_padded) = rows of T x D from a matrix of `stride` columns.
-void copy_in(float* head, const float* from, std::size_t stride, const Sizes& s) {
-  for (std::size_t t = 0; t < s.T; ++t) {
+// Rows of a head (T_padded, D_padded) = rows of T x D from a matrix of `stride` columns.
+void copy_in(float* head, const float* from, std::size_t stride, Range rows, const Sizes& s) {
+  for (std::size_t t = rows.begin; t < std::min(rows.end, s.T); ++t) {
     std::copy_n(from + t * stride, s.D, head + t * s.D_padded);
     std::fill_n(head + t * s.D_padded + s.D, s.D_padded - s.D, 0.0f);
   }
-  std::fill(head + s.T * s.D_padded, head + s.head(), 0.0f);
+  if (rows.end > s.T) std::fill(head + s.T * s.D_padded, head + s.head(), 0.0f);
 }
 
-// The reverse: T x D of a matrix = head times `factor`.
-void copy_out(float* to, std::size_t stride, const float* head, float factor, const Sizes& s) {
-  for (std::size_t t = 0; t < s.T; ++t) {
+// The reverse: rows of T x D of a matrix = those of a head times `factor`.
+void copy_out(float* to, std::size_t stride, const float* head, float factor, Range rows,
+              const Sizes& s) {
+  for (std::size_t t = rows.begin; t < std::min(rows.end, s.T); ++t) {
     lanes(0, s.D, [&](auto io, std::size_t d) {
       io.store(to + t * stride + d, io.load(head + t * s.D_padded + d) * splat(factor));
     });
@@ -107,13 +110,13 @@ void weighted_sum(float* out, const float* rows, const float* weights, std::size
   }
 }
 
-// sums (T_padded, D_padded) += sum over queries of weights[key * 32 + query] rows[query];
-// the queries are those of the last keys, and none before a key sees it.
-void add_outer(float* sums, const float* weights, const float* rows, std::size_t n_keys,
-               std::size_t n_queries, const Sizes& s) {
-  const std::size_t n_seen = n_keys - n_queries;
-  for (std::size_t key = 0; key < n_keys; key += TILE_ROWS) {
-    const std::size_t first = key > n_seen ? key - n_seen : 0;
+// For some keys, sums (T_padded, D_padded) += sum over queries of
+// weights[key * 32 + query] rows[query]; query 0 is step t, and none before a key sees it.
+void add_outer(float* sums, const float* weights, const float* rows, const Range& keys,
+               std::size_t t, std::size_t n_queries, const Sizes& s) {
+  const std::size_t end = keys.end;
+  for (std::size_t key = keys.begin; key < end; key += TILE_ROWS) {
+    const std::size_t first = key > t ? key - t : 0;
     for (std::size_t d = 0; d < s.D_padded; d += TILE_COLUMNS) {
       float* sum = sums + key * s.D_padded + d;
       Tile<TILE_ROWS> tile;
@@ -173,8 +176,11 @@ void write_queries(float* to, std::size_t stride, const float* panel, const floa
   });
 }
 
-void forward_head(const AttentionFwd& a, const Sizes& s, std::size_t window, std::size_t head,
-                  float* scratch) {
+// The outputs of some queries of a head.
+void forward(const AttentionFwd& a, const Sizes& s, std::size_t unit, Range queries,
+             float* scratch) {
+  const std::size_t window = unit / a.H;
+  const std::size_t head = unit % a.H;
   Pool pool(scratch);
   float* q = pool.take(s.head());
   float* k = pool.take(s.head());
@@ -185,10 +191,10 @@ void forward_head(const AttentionFwd& a, const Sizes& s, std::size_t window, std
   const float* qkv = a.qkv + window * s.T * 3 * a.C + head * s.D;
   float* y = a.y + window * s.T * a.C + head * s.D;
   float* lse = a.lse + window * s.T * a.H + head;
-  copy_in(q, qkv, 3 * a.C, s);
-  copy_in(k, qkv + a.C, 3 * a.C, s);
-  copy_in(v, qkv + 2 * a.C, 3 * a.C, s);
-  for (std::size_t t = 0; t < s.T; t += QUERIES) {
+  copy_in(q, qkv, 3 * a.C, queries, s);
+  copy_in(k, qkv + a.C, 3 * a.C, {0, queries.end}, s);
+  copy_in(v, qkv + 2 * a.C, 3 * a.C, {0, queries.end}, s);
+  for (std::size_t t = queries.begin; t < queries.end; t += QUERIES) {
     const std::size_t n_queries = std::min(QUERIES, s.T - t);
     const std::size_t n_keys = t + QUERIES;
     copy_queries(q_panel, q + t * s.D_padded, s.scale, s);
@@ -230,19 +236,22 @@ struct Backward {
   }
 };
 
-// For 8 queries from t: p = exp(s - lse) and ds = p (dp - delta), as (keys, 32).
-void rebuild_scores(const Backward& w, const Sizes& s, std::size_t t, float* p, float* ds,
-                    const float* lse, const float* delta) {
-  const std::size_t n_keys = t + QUERIES;
+// For 8 queries from t and some keys: p = exp(s - lse) and ds = p (dp - delta), as
+// (keys, 32).
+void rebuild_scores(const Backward& w, const Sizes& s, std::size_t t, const Range& keys, float* p,
+                    float* ds, const float* lse, const float* delta) {
   copy_queries(w.q_panel, w.q + t * s.D_padded, s.scale, s);
   copy_queries(w.dy_panel, w.dy + t * s.D_padded, 1.0f, s);
-  products(p, QUERY_BLOCK, w.k, w.q_panel, n_keys, s);
-  hide_future(p, QUERY_BLOCK, t);
-  products(ds, QUERY_BLOCK, w.v, w.dy_panel, n_keys, s);
+  const std::size_t begin = keys.begin;
+  const std::size_t n_keys = keys.end - begin;
+  const std::size_t row = begin * s.D_padded;
+  products(p + begin * QUERY_BLOCK, QUERY_BLOCK, w.k + row, w.q_panel, n_keys, s);
+  if (keys.holds(t)) hide_future(p, QUERY_BLOCK, t);
+  products(ds + begin * QUERY_BLOCK, QUERY_BLOCK, w.v + row, w.dy_panel, n_keys, s);
   for (std::size_t i = 0; i < QUERIES; i += LANES) {
     const F4 lse_i = load4(lse + i);
     const F4 delta_i = load4(delta + i);
-    for (std::size_t key = 0; key < n_keys; ++key) {
+    for (std::size_t key = begin; key < begin + n_keys; ++key) {
       const std::size_t at = key * QUERY_BLOCK + i;
       const F4 p_i = exp4(load4(p + at) - lse_i);
       store4(p + at, p_i);
@@ -251,25 +260,32 @@ void rebuild_scores(const Backward& w, const Sizes& s, std::size_t t, float* p, 
   }
 }
 
-void backward_head(const AttentionBwd& a, const Sizes& s, std::size_t window, std::size_t head,
-                   const Backward& w) {
-  const std::size_t row = window * s.T;
+// dq of some queries of a head, dk and dv of some keys. Scores are rebuilt for both: those
+// of a query and a key of the piece once.
+void backward(const AttentionBwd& a, const Sizes& s, std::size_t unit, const Piece& piece,
+              const Backward& w) {
+  const std::size_t head = unit % a.H;
+  const std::size_t row = unit / a.H * s.T;
   const float* qkv = a.qkv + row * 3 * a.C + head * s.D;
   const float* y = a.y + row * a.C + head * s.D;
   const float* dy = a.dy + row * a.C + head * s.D;
   const float* lse = a.lse + row * a.H + head;
   float* dqkv = a.dqkv + row * 3 * a.C + head * s.D;
-  copy_in(w.q, qkv, 3 * a.C, s);
-  copy_in(w.k, qkv + a.C, 3 * a.C, s);
-  copy_in(w.v, qkv + 2 * a.C, 3 * a.C, s);
-  copy_in(w.dy, dy, a.C, s);
+  const Range all = {0, s.T_padded};
+  copy_in(w.q, qkv, 3 * a.C, all, s);
+  copy_in(w.k, qkv + a.C, 3 * a.C, all, s);
+  copy_in(w.v, qkv + 2 * a.C, 3 * a.C, all, s);
+  copy_in(w.dy, dy, a.C, all, s);
   std::fill_n(w.dk, s.head(), 0.0f);
   std::fill_n(w.dv, s.head(), 0.0f);
   for (std::size_t t0 = 0; t0 < s.T_padded; t0 += QUERY_BLOCK) {
     const std::size_t n_queries = std::min(QUERY_BLOCK, s.T_padded - t0);
-    const std::size_t n_keys = t0 + n_queries;
     for (std::size_t j = 0; j < n_queries; j += QUERIES) {
       const std::size_t t = t0 + j;
+      const bool wants_dq = piece.queries.holds(t);
+      const Range past = {0, t + QUERIES};
+      const Range keys = wants_dq ? past : piece.keys.before(past.end);
+      if (keys.begin == keys.end) continue;
       float lse_t[QUERIES] = {};
       float delta[QUERIES] = {};
       float factor[QUERIES];
@@ -283,15 +299,17 @@ void backward_head(const AttentionBwd& a, const Sizes& s, std::size_t window, st
         });
         delta[i] = sum_of(sum);
       }
-      rebuild_scores(w, s, t, w.p + j, w.ds + j, lse_t, delta);
+      rebuild_scores(w, s, t, keys, w.p + j, w.ds + j, lse_t, delta);
+      if (!wants_dq) continue;
       weighted_sum(w.dq_panel, w.k, w.ds + j, QUERY_BLOCK, t + QUERIES, s);
       write_queries(dqkv + t * 3 * a.C, 3 * a.C, w.dq_panel, factor, n_real, s);
     }
-    add_outer(w.dk, w.ds, w.q + t0 * s.D_padded, n_keys, n_queries, s);
-    add_outer(w.dv, w.p, w.dy + t0 * s.D_padded, n_keys, n_queries, s);
+    const Range keys = piece.keys.before(t0 + n_queries);
+    add_outer(w.dk, w.ds, w.q + t0 * s.D_padded, keys, t0, n_queries, s);
+    add_outer(w.dv, w.p, w.dy + t0 * s.D_padded, keys, t0, n_queries, s);
   }
-  copy_out(dqkv + a.C, 3 * a.C, w.dk, s.scale, s);
-  copy_out(dqkv + 2 * a.C, 3 * a.C, w.dv, 1.0f, s);
+  copy_out(dqkv + a.C, 3 * a.C, w.dk, s.scale, piece.keys, s);
+  copy_out(dqkv + 2 * a.C, 3 * a.C, w.dv, 1.0f, piece.keys, s);
 }
 
 // One head of a row over the keys and values kept of the rows before it, and its own.
@@ -344,8 +362,8 @@ void cached_head(const AttentionCachedFwd& a, std::size_t head, float* p) {
 // source  Dao 2023 (arXiv 2307.08691)
 void attention_fwd(const AttentionFwd& a, Part& part) {
   const Sizes s(a.T, a.C / a.H);
-  part.share(a.R / a.T * a.H, 1, [&](std::size_t unit, std::size_t) {
-    forward_head(a, s, unit / a.H, unit % a.H, part.scratch());
+  share_heads(part, a.R / a.T * a.H, s.T_padded, [&](std::size_t unit, const Piece& piece) {
+    forward(a, s, unit, piece.queries, part.scratch());
   });
 }
 
@@ -361,9 +379,8 @@ void attention_fwd(const AttentionFwd& a, Part& part) {
 void attention_bwd(const AttentionBwd& a, Part& part) {
   const Sizes s(a.T, a.C / a.H);
   const Backward w(part.scratch(), s);
-  part.share(a.R / a.T * a.H, 1, [&](std::size_t unit, std::size_t) {
-    backward_head(a, s, unit / a.H, unit % a.H, w);
-  });
+  share_heads(part, a.R / a.T * a.H, s.T_padded,
+              [&](std::size_t unit, const Piece& piece) { backward(a, s, unit, piece, w); });
 }
 
 // cache_fwd: the keys and values of each row, for attention_cached_fwd.
