@@ -21,7 +21,7 @@ from tabgrad.backends.measure import (
 from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.variants import fitting_variants
 from tabgrad.backends.wasm import WasmBackend
-from tabgrad.backends.wasm_measure import call_times, product_times
+from tabgrad.backends.wasm_measure import call_times, draw_times, product_times
 from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.bridge_backends import Backends
 from tabgrad.bridge_kernels import (
@@ -87,6 +87,7 @@ class Measure:
             "peer": self._peer,
             "cpu_matmul": self._cpu,
             "cpu_ops": self._cpu,
+            "cpu_draw": self._cpu,
         }
         what = request.get("what")
         if what not in methods:
@@ -173,6 +174,8 @@ class Measure:
             if request["what"] == "cpu_matmul":
                 call = square_call(str(request["op"]), int(request["size"]))
                 found = await product_times(backend, call)
+            elif request["what"] == "cpu_draw":
+                found = await draw_times(backend, int(request["size"]))
             else:
                 found = call_times(backend, await self._step(backend, request))
             return {**found, **backend.facts()}

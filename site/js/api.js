@@ -225,7 +225,7 @@ export class Api {
    * setting that benchmark pages of other systems share.
    *
    * @param {{
-   *   what: "peaks" | "matmul" | "ops" | "rows" | "lab" | "peer" | "cpu_matmul" | "cpu_ops",
+   *   what: "peaks" | "matmul" | "ops" | "rows" | "lab" | "peer" | "cpu_matmul" | "cpu_ops" | "cpu_draw",
    *   op?: string, size?: number, warm_up?: number
    * } & RunRequest} request
    * @returns {Promise<any>}

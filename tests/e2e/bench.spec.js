@@ -129,6 +129,17 @@ test("the CPU engine's products, calls and training are measured", async ({ page
   expect(cpu.train["Nano, 2 threads"].adapter).toMatch(/^WASM 32-bit, 2 threads/);
 });
 
+test("drawing weights on the CPU engine is measured", async ({ page }) => {
+  await page.goto("");
+  const drawn = await page.evaluate(async () => {
+    await window.tabgrad.ready;
+    return window.tabgrad.measure({ what: "cpu_draw", size: 1e6, threads: 2 });
+  });
+  expect(drawn).toMatchObject({ count: 1e6, threads: 2 });
+  expect(drawn.least_ms).toBeGreaterThan(0);
+  expect(drawn.most_ms).toBeGreaterThanOrEqual(drawn.least_ms);
+});
+
 test("a person gets tables to copy, and is told of a software adapter", async ({
   page,
   context,

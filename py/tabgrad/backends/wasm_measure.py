@@ -1,16 +1,19 @@
-"""Measures the CPU engine: one call, and the calls of a training step."""
+"""Measures the CPU engine: one call, the calls of a training step, drawing weights."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
+from tabgrad.backends.base import Draw
 from tabgrad.backends.choice import call_key
 from tabgrad.backends.measure import moved_bytes
 from tabgrad.backends.wasm import WasmBackend
-from tabgrad.ops import Call
+from tabgrad.ops import OPS, Call
 from tabgrad.ops.cases import case_call
+from tabgrad.philox import Stream
 from tabgrad.plan import Plan, single_call_plan
 from tabgrad.tensors import Array
 
@@ -43,6 +46,18 @@ async def product_times(backend: WasmBackend, call: Call) -> dict[str, Any]:
     # a thread may begin a call before the one with the clock has left the last
     passes = [np.mean(part) for part in np.array_split(times, PASSES)]
     return {**_spread(np.array(passes)), "flops": call.flops}
+
+
+async def draw_times(backend: WasmBackend, n: int) -> dict[str, Any]:
+    """Return the times of drawing n weights, by the host's clock."""
+    call, tensors = case_call(OPS["sqnorm_fwd"], {"N": n, "P": 1024}, False)
+    await backend.prepare(single_call_plan(call, tensors))
+    ms = []
+    for tensor in range(PASSES):
+        start = time.perf_counter()
+        await backend.fill_normals("g", Draw(1, Stream.WEIGHTS, tensor, 0.02))
+        ms.append(1000 * (time.perf_counter() - start))
+    return {**_spread(np.array(ms)), "count": n}
 
 
 def call_times(backend: WasmBackend, plan: Plan) -> dict[str, Any]:
