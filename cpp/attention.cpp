@@ -21,6 +21,8 @@ namespace tabgrad {
 
 namespace {
 
+inline constexpr std::size_t TILE_ROWS = 4;
+inline constexpr std::size_t TILE_COLUMNS = 8;
 inline constexpr std::size_t QUERIES = STEPS;   // a tile is 4 keys by 8 queries
 inline constexpr std::size_t QUERY_BLOCK = 32;  // the backward's: 4 tiles of queries
 inline constexpr float MASKED = -__builtin_inff();
@@ -57,7 +59,7 @@ class Pool {
 };
 
 // Rows of a head (T_padded, D_padded) = rows of T x D from a matrix of `stride` columns.
-void copy_in(float* head, const float* from, std::size_t stride, Range rows, const Sizes& s) {
+void copy_in(float* head, const float* from, std::size_t stride, Span rows, const Sizes& s) {
   for (std::size_t t = rows.begin; t < std::min(rows.end, s.T); ++t) {
     std::copy_n(from + t * stride, s.D, head + t * s.D_padded);
     std::fill_n(head + t * s.D_padded + s.D, s.D_padded - s.D, 0.0f);
@@ -66,7 +68,7 @@ void copy_in(float* head, const float* from, std::size_t stride, Range rows, con
 }
 
 // The reverse: rows of T x D of a matrix = those of a head times `factor`.
-void copy_out(float* to, std::size_t stride, const float* head, float factor, Range rows,
+void copy_out(float* to, std::size_t stride, const float* head, float factor, Span rows,
               const Sizes& s) {
   for (std::size_t t = rows.begin; t < std::min(rows.end, s.T); ++t) {
     lanes(0, s.D, [&](auto io, std::size_t d) {
@@ -94,7 +96,7 @@ void copy_queries(float* panel, const float* rows, float factor, const Sizes& s)
 void products(float* out, std::size_t stride, const float* rows, const float* panel,
               std::size_t n_keys, const Sizes& s) {
   for (std::size_t key = 0; key < n_keys; key += TILE_ROWS) {
-    Tile<TILE_ROWS> tile;
+    Tile<TILE_ROWS, TILE_COLUMNS> tile;
     tile.add_product(s.D_padded, rows + key * s.D_padded, s.D_padded, 1, panel, QUERIES);
     tile.store(out + key * stride, stride);
   }
@@ -104,7 +106,7 @@ void products(float* out, std::size_t stride, const float* rows, const float* pa
 void weighted_sum(float* out, const float* rows, const float* weights, std::size_t stride,
                   std::size_t n_keys, const Sizes& s) {
   for (std::size_t d = 0; d < s.D_padded; d += TILE_ROWS) {
-    Tile<TILE_ROWS> tile;
+    Tile<TILE_ROWS, TILE_COLUMNS> tile;
     tile.add_product(n_keys, rows + d, 1, s.D_padded, weights, stride);
     tile.store(out + d * QUERIES, QUERIES);
   }
@@ -112,14 +114,14 @@ void weighted_sum(float* out, const float* rows, const float* weights, std::size
 
 // For some keys, sums (T_padded, D_padded) += sum over queries of
 // weights[key * 32 + query] rows[query]; query 0 is step t, and none before a key sees it.
-void add_outer(float* sums, const float* weights, const float* rows, const Range& keys,
+void add_outer(float* sums, const float* weights, const float* rows, const Span& keys,
                std::size_t t, std::size_t n_queries, const Sizes& s) {
   const std::size_t end = keys.end;
   for (std::size_t key = keys.begin; key < end; key += TILE_ROWS) {
     const std::size_t first = key > t ? key - t : 0;
     for (std::size_t d = 0; d < s.D_padded; d += TILE_COLUMNS) {
       float* sum = sums + key * s.D_padded + d;
-      Tile<TILE_ROWS> tile;
+      Tile<TILE_ROWS, TILE_COLUMNS> tile;
       tile.load(sum, s.D_padded);
       tile.add_product(n_queries - first, weights + key * QUERY_BLOCK + first, QUERY_BLOCK, 1,
                        rows + first * s.D_padded + d, s.D_padded);
@@ -177,7 +179,7 @@ void write_queries(float* to, std::size_t stride, const float* panel, const floa
 }
 
 // The outputs of some queries of a head.
-void forward(const AttentionFwd& a, const Sizes& s, std::size_t unit, Range queries,
+void forward(const AttentionFwd& a, const Sizes& s, std::size_t unit, Span queries,
              float* scratch) {
   const std::size_t window = unit / a.H;
   const std::size_t head = unit % a.H;
@@ -238,7 +240,7 @@ struct Backward {
 
 // For 8 queries from t and some keys: p = exp(s - lse) and ds = p (dp - delta), as
 // (keys, 32).
-void rebuild_scores(const Backward& w, const Sizes& s, std::size_t t, const Range& keys, float* p,
+void rebuild_scores(const Backward& w, const Sizes& s, std::size_t t, const Span& keys, float* p,
                     float* ds, const float* lse, const float* delta) {
   copy_queries(w.q_panel, w.q + t * s.D_padded, s.scale, s);
   copy_queries(w.dy_panel, w.dy + t * s.D_padded, 1.0f, s);
@@ -271,7 +273,7 @@ void backward(const AttentionBwd& a, const Sizes& s, std::size_t unit, const Pie
   const float* dy = a.dy + row * a.C + head * s.D;
   const float* lse = a.lse + row * a.H + head;
   float* dqkv = a.dqkv + row * 3 * a.C + head * s.D;
-  const Range all = {0, s.T_padded};
+  const Span all = {0, s.T_padded};
   copy_in(w.q, qkv, 3 * a.C, all, s);
   copy_in(w.k, qkv + a.C, 3 * a.C, all, s);
   copy_in(w.v, qkv + 2 * a.C, 3 * a.C, all, s);
@@ -283,8 +285,8 @@ void backward(const AttentionBwd& a, const Sizes& s, std::size_t unit, const Pie
     for (std::size_t j = 0; j < n_queries; j += QUERIES) {
       const std::size_t t = t0 + j;
       const bool wants_dq = piece.queries.holds(t);
-      const Range past = {0, t + QUERIES};
-      const Range keys = wants_dq ? past : piece.keys.before(past.end);
+      const Span past = {0, t + QUERIES};
+      const Span keys = wants_dq ? past : piece.keys.before(past.end);
       if (keys.begin == keys.end) continue;
       float lse_t[QUERIES] = {};
       float delta[QUERIES] = {};
@@ -304,7 +306,7 @@ void backward(const AttentionBwd& a, const Sizes& s, std::size_t unit, const Pie
       weighted_sum(w.dq_panel, w.k, w.ds + j, QUERY_BLOCK, t + QUERIES, s);
       write_queries(dqkv + t * 3 * a.C, 3 * a.C, w.dq_panel, factor, n_real, s);
     }
-    const Range keys = piece.keys.before(t0 + n_queries);
+    const Span keys = piece.keys.before(t0 + n_queries);
     add_outer(w.dk, w.ds, w.q + t0 * s.D_padded, keys, t0, n_queries, s);
     add_outer(w.dv, w.p, w.dy + t0 * s.D_padded, keys, t0, n_queries, s);
   }

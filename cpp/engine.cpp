@@ -15,6 +15,7 @@
 #include "peak.h"
 #include "room.h"
 #include "team.h"
+#include "tile_choice.h"
 
 #if defined(__EMSCRIPTEN__)
 #include <emscripten.h>
@@ -54,6 +55,7 @@ struct Program {
 
 struct Engine {
   Team team;
+  TileChoice tiles;
   Room room{0, 0, 0};
   std::byte* arena = nullptr;
   std::size_t used_bytes = 0;  // of the arena, by any plan so far: the rest is zeros
@@ -116,6 +118,8 @@ bool fits(const std::uint64_t* plan, std::size_t n_words, const Program& program
   return true;
 }
 
+bool is_tile(int number) { return 0 <= number && number < static_cast<int>(std::size(TILES)); }
+
 const Program* program_of(int number) {
   if (engine.plan == nullptr || number < 0) return nullptr;
   const auto n = static_cast<std::uint64_t>(number);
@@ -164,6 +168,8 @@ EXPORTED std::byte* tg_open(std::size_t arena_bytes, std::size_t scratch_bytes, 
   }
   engine.room = {arena_bytes, 0, scratch_bytes};
   engine.used_bytes = 0;
+  engine.tiles = {};
+  tile_in_use = DEFAULT_TILE;
   if (!has_all) return nullptr;
   return engine.team.start(static_cast<std::size_t>(n_threads), scratch) ? engine.arena : nullptr;
 }
@@ -210,6 +216,29 @@ EXPORTED const double* tg_time(int program, int n_steps) {
 
 // Multiplies and adds on the calling thread alone, in registers; returns GFLOP/s.
 EXPORTED float tg_peak() { return static_cast<float>(measured_gflops()); }
+
+// Times the tiles for a millisecond or two; call it again after so many milliseconds as it
+// returns. When it returns -1 products are made of the fastest tile.
+EXPORTED int tg_time_tiles() {
+  constexpr int PAUSE_MS = 8;  // in which the browser compiles
+  engine.tiles.time_round();
+  if (!engine.tiles.is_made()) return engine.tiles.is_compiled() ? 0 : PAUSE_MS;
+  tile_in_use = engine.tiles.fastest();
+  return -1;
+}
+
+// What tg_time_tiles found of a tile: GFLOP/s of a thread, 0 where it could not time them.
+EXPORTED float tg_tile_gflops(int tile) {
+  return is_tile(tile) ? static_cast<float>(engine.tiles.gflops(static_cast<std::size_t>(tile)))
+                       : 0;
+}
+
+// Makes products of a tile from now on, by its number, if there is one; returns the number
+// of the tile in use. Results are the same to the bit.
+EXPORTED int tg_use_tile(int tile) {
+  if (is_tile(tile)) tile_in_use = static_cast<std::size_t>(tile);
+  return static_cast<int>(tile_in_use);
+}
 
 // Fills n floats from a byte of the arena on with fresh weights: std times the normals of
 // a stream. Returns a status.

@@ -17,25 +17,25 @@ namespace tabgrad {
 inline constexpr std::size_t STEPS = 8;  // of a window are never parted
 
 // Steps of a window from `begin` to `end`, multiples of 8 that may lie past T.
-struct Range {
+struct Span {
   std::size_t begin;
   std::size_t end;
 
   bool holds(std::size_t t) const { return begin <= t && t < end; }
-  Range before(std::size_t t) const { return {std::min(begin, t), std::min(end, t)}; }
+  Span before(std::size_t t) const { return {std::min(begin, t), std::min(end, t)}; }
 };
 
 // What a thread computes of a head: the outputs of some queries and of some keys.
 struct Piece {
-  Range queries;
-  Range keys;
+  Span queries;
+  Span keys;
 };
 
 // The step where the first `part` of `n_parts` of the scores of T_padded queries end.
 inline std::size_t border(std::size_t part, std::size_t n_parts, std::size_t T_padded) {
   const float share = static_cast<float>(part) / static_cast<float>(n_parts);
   const float step = static_cast<float>(T_padded) * std::sqrt(share);
-  return padded<STEPS>(static_cast<std::size_t>(step));
+  return padded(static_cast<std::size_t>(step), STEPS);
 }
 
 // Early queries go with early keys: many scores of the one are of the other, too.

@@ -22,10 +22,10 @@ Pointer at(std::byte* arena, std::uint64_t offset) {
   return reinterpret_cast<Pointer>(arena + static_cast<std::size_t>(offset));
 }
 
-// `size` rounded up to whole tiles.
-template <std::size_t TILE = 8, typename Size>
-constexpr Size padded(Size size) {
-  return (size + TILE - 1) / TILE * TILE;
+// `size` rounded up to a multiple of `to`.
+template <typename Size>
+constexpr Size padded(Size size, Size to = 8) {
+  return (size + to - 1) / to * to;
 }
 
 }  // namespace tabgrad

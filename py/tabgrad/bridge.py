@@ -7,7 +7,7 @@ events as JSON. No proxy of a Python object crosses but the engine itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from tabgrad.backends.lab_bench import LabBench, StepClock
 from tabgrad.backends.tuner import Tuner
 from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.wasm import WasmBackend
+from tabgrad.backends.wasm_abi import TILE_NAMES
 from tabgrad.backends.wasm_room import NoRoomError
 from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.backends.webgpu_host import JsObject, js_message
@@ -32,6 +33,7 @@ from tabgrad.plan import NO_LIMIT
 from tabgrad.tensors import Array
 
 _PROBE_BYTES = 4096
+_NO_TILE = -1  # leaves the tile as it is
 
 
 class Page(Protocol):
@@ -58,6 +60,7 @@ class Page(Protocol):
         thread_bytes: int,
         threads: int | None,
         build: str | None,
+        tile: int | None,
     ) -> Awaitable[JsObject]:
         """Return a fresh instance of the C++ engine."""
 
@@ -199,6 +202,9 @@ class _WasmInstance:
         self._engine = engine
         self.adapter = str(engine.adapter)
         self.threads = int(engine.threads)
+        self.tile = int(engine.useTile(_NO_TILE))
+        rates = [float(engine.tileGflops(tile)) for tile in range(len(TILE_NAMES))]
+        self.tile_gflops: Sequence[float] = rates
 
     def load(self, plan: bytes) -> None:
         words = np.frombuffer(plan, np.uint8)
@@ -215,6 +221,9 @@ class _WasmInstance:
 
     def peak_gflops(self) -> float:
         return float(self._cross(self._engine.peakGflops))
+
+    def use_tile(self, tile: int) -> None:
+        self.tile = int(self._cross(self._engine.useTile, tile))
 
     def fill_normals(self, offset: int, count: int, draw: Draw) -> None:
         fill = self._engine.fillNormals
@@ -258,15 +267,17 @@ class _WasmOpener:
 
         None where there is no memory for it: numpy draws the same bits, in more time.
         """
+        no_products = Settings(tile=TILE_NAMES[0])  # so that no tile is timed
         try:
-            return await self.open_instance(n_bytes, _PROBE_BYTES, Settings())
+            return await self.open_instance(n_bytes, _PROBE_BYTES, no_products)
         except BackendError:
             return None
 
     async def open_instance(
         self, arena_bytes: int, thread_bytes: int, settings: Settings
     ) -> _WasmInstance:
-        chosen = (settings.threads, settings.build)
+        tile = None if settings.tile is None else TILE_NAMES.index(settings.tile)
+        chosen = (settings.threads, settings.build, tile)
         try:
             opened = await self._page.openWasm(arena_bytes, thread_bytes, *chosen)
         except JsException as error:

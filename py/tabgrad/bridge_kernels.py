@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tabgrad.backends.wasm import BUILDS
+from tabgrad.backends.wasm_abi import TILE_NAMES
 from tabgrad.errors import ConfigError
 
 Kernels = str | Mapping[str, str]  # "auto" (tuned), "base", or rows by op
 AUTO = "auto"
-SETTING_KEYS = ("kernels", "threads", "build")
+SETTING_KEYS = ("kernels", "threads", "build", "tile")
 
 
 def parse_kernels(wanted: object) -> Kernels:
@@ -35,13 +36,15 @@ def parse_kernels(wanted: object) -> Kernels:
 class Settings:
     """How a backend is to work; each takes what concerns it.
 
-    `kernels` are WebGPU's. `threads` and `build` are the CPU engine's; None takes as
-    many as the machine has cores, and the fastest build that holds the plan.
+    `kernels` are WebGPU's. `threads`, `build` and `tile` are the CPU engine's; None
+    takes as many as the machine has cores, the fastest build that holds the plan, and
+    the tile that is the fastest when the engine starts.
     """
 
     kernels: Kernels = AUTO
     threads: int | None = None
     build: str | None = None
+    tile: str | None = None
 
 
 def parse_settings(request: Mapping[str, Any]) -> Settings:
@@ -50,13 +53,15 @@ def parse_settings(request: Mapping[str, Any]) -> Settings:
     Raises:
         ConfigError: one of them is none.
     """
-    threads, build = request.get("threads"), request.get("build")
+    threads, build, tile = map(request.get, ("threads", "build", "tile"))
     is_count = isinstance(threads, int) and not isinstance(threads, bool)
     if threads is not None and (not is_count or threads < 1):
         raise ConfigError(f"threads: got {threads!r}, wanted a whole number from 1 on")
     if build is not None and build not in BUILDS:
         raise ConfigError(f"build: got {build!r}, wanted {', '.join(BUILDS)}")
-    return Settings(parse_kernels(request.get("kernels")), threads, build)
+    if tile is not None and tile not in TILE_NAMES:
+        raise ConfigError(f"tile: got {tile!r}, wanted {', '.join(TILE_NAMES)}")
+    return Settings(parse_kernels(request.get("kernels")), threads, build, tile)
 
 
 class Tuning(Protocol):

@@ -21,7 +21,12 @@ from tabgrad.backends.measure import (
 from tabgrad.backends.tuner_bench import GpuBench
 from tabgrad.backends.variants import fitting_variants
 from tabgrad.backends.wasm import WasmBackend
-from tabgrad.backends.wasm_measure import call_times, draw_times, product_times
+from tabgrad.backends.wasm_measure import (
+    call_times,
+    draw_times,
+    product_times,
+    tile_times,
+)
 from tabgrad.backends.webgpu import WebgpuBackend
 from tabgrad.bridge_backends import Backends
 from tabgrad.bridge_kernels import (
@@ -86,6 +91,7 @@ class Measure:
             "lab": self._lab,
             "peer": self._peer,
             "cpu_matmul": self._cpu,
+            "cpu_tiles": self._cpu,
             "cpu_ops": self._cpu,
             "cpu_draw": self._cpu,
         }
@@ -171,13 +177,15 @@ class Measure:
         if not isinstance(backend, WasmBackend):
             raise ConfigError("measure: the CPU engine is not there")
         try:
-            if request["what"] == "cpu_matmul":
-                call = square_call(str(request["op"]), int(request["size"]))
-                found = await product_times(backend, call)
-            elif request["what"] == "cpu_draw":
+            what = request["what"]
+            if what == "cpu_draw":
                 found = await draw_times(backend, int(request["size"]))
-            else:
+            elif what == "cpu_ops":
                 found = call_times(backend, await self._step(backend, request))
+            else:
+                times = tile_times if what == "cpu_tiles" else product_times
+                call = square_call(str(request["op"]), int(request["size"]))
+                found = await times(backend, call)
             return {**found, **backend.facts()}
         finally:
             backend.free()

@@ -12,8 +12,9 @@ import { Engine } from "./engine.js";
  *   preset?: string, config?: Record<string, any>, steps?: number, seed?: number,
  *   eval_every?: number, corpus?: CorpusRequest, tokenizer?: string, backend?: string,
  *   kernels?: "auto" | "base" | Record<string, string>, plan?: "fused" | "plain",
- *   threads?: number, build?: import("./players/wasm_memory.js").Build
- * }} RunRequest  threads and build are the CPU engine's
+ *   threads?: number, build?: import("./players/wasm_memory.js").Build,
+ *   tile?: "4x8" | "6x8" | "4x16"
+ * }} RunRequest  threads, build and tile are the CPU engine's
  *
  * @typedef {{
  *   prompt?: string, max_tokens?: number, temperature?: number, top_k?: number,
@@ -221,11 +222,12 @@ export class Api {
 
   /**
    * Measure for the bench page: the GPU's peaks, the rows of a product, the calls of a
-   * training step; a product and the calls of a step on the CPU engine; or a run in the
-   * setting that benchmark pages of other systems share.
+   * training step; a product, also by each tile, and the calls of a step on the CPU
+   * engine; or a run in the setting that benchmark pages of other systems share.
    *
    * @param {{
-   *   what: "peaks" | "matmul" | "ops" | "rows" | "lab" | "peer" | "cpu_matmul" | "cpu_ops" | "cpu_draw",
+   *   what: "peaks" | "matmul" | "ops" | "rows" | "lab" | "peer" | "cpu_matmul" |
+   *     "cpu_tiles" | "cpu_ops" | "cpu_draw",
    *   op?: string, size?: number, warm_up?: number
    * } & RunRequest} request
    * @returns {Promise<any>}
@@ -254,6 +256,7 @@ export class Api {
       kernels: _,
       threads: __,
       build: ___,
+      tile: ____,
       ...wanted
     } = await this.#engine.withCorpusId(request);
     return this.#engine.call("validate", wanted);

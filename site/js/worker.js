@@ -185,8 +185,9 @@ async function startEngine(pyodide, build, text) {
      * @param {number} threadBytes
      * @param {number} [threads] all by default
      * @param {import("./players/wasm_memory.js").Build} [wasmBuild]
+     * @param {number} [tile] the fastest by default
      */
-    async openWasm(arenaBytes, threadBytes, threads, wasmBuild) {
+    async openWasm(arenaBytes, threadBytes, threads, wasmBuild, tile) {
       if (build.engine_missing) {
         const { reason, remedy } = build.engine_missing;
         throw new Error(`this build has no CPU engine: ${reason}; ${remedy}`);
@@ -197,6 +198,7 @@ async function startEngine(pyodide, build, text) {
         threadBytes,
         ...(threads ? { threads } : {}),
         ...(wasmBuild ? { build: wasmBuild } : {}),
+        ...(tile === undefined ? {} : { tile }),
       });
     },
   };

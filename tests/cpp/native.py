@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tabgrad.backends.base import Draw
+from tabgrad.backends.wasm_abi import SHARING, TILES
 from tabgrad.errors import BackendError
 from tabgrad.plan import Plan
 from tabgrad.tensors import Array
@@ -26,6 +27,7 @@ def load_library(path: Path) -> ctypes.CDLL:
     library.tg_load.argtypes = [_POINTER, _SIZE]
     library.tg_run.argtypes = [ctypes.c_int, ctypes.c_int]
     words = [ctypes.c_uint32] * 4
+    library.tg_tile_gflops.restype = ctypes.c_float
     library.tg_fill_normals.argtypes = [_SIZE, _SIZE, *words, ctypes.c_float]
     return library
 
@@ -59,9 +61,14 @@ class NativeEngine:
     """One engine; the library holds one at a time."""
 
     def __init__(
-        self, library: ctypes.CDLL, arena_bytes: int, thread_bytes: int, threads: int
+        self,
+        library: ctypes.CDLL,
+        arena_bytes: int,
+        thread_bytes: int,
+        threads: int,
+        tile: int,
     ) -> None:
-        """Open it.
+        """Open it; a tile less than 0 leaves the one that it has.
 
         Raises:
             BackendError: there is no such memory.
@@ -73,6 +80,7 @@ class NativeEngine:
         if not self.base:
             library.tg_close()
             raise BackendError(f"no memory for {arena_bytes:,} bytes")
+        self.tile = library.tg_use_tile(tile)
 
     def load(self, plan: bytes) -> None:
         """Take a plan."""
@@ -110,20 +118,26 @@ class NativeEngine:
 
 
 class NativeHost:
-    """Opens native engines with a given number of threads."""
+    """Opens native engines with a given number of threads, and tile."""
 
-    def __init__(self, library: ctypes.CDLL, threads: int) -> None:
+    def __init__(self, library: ctypes.CDLL, threads: int, tile: int = -1) -> None:
         """Keep the library."""
         self.library = library
         self.threads = threads
+        self.tile = tile
         self.engine: NativeEngine | None = None
 
     async def open(self, arena_bytes: int, thread_bytes: int) -> NativeEngine:
         """Open an engine."""
         self.engine = NativeEngine(
-            self.library, arena_bytes, thread_bytes, self.threads
+            self.library, arena_bytes, thread_bytes, self.threads, self.tile
         )
         return self.engine
+
+
+def tiles_of(op_name: str) -> list[int]:
+    """Return the tiles to run an op with: all for a product, the first for others."""
+    return list(range(len(TILES) if op_name in SHARING else 1))
 
 
 def tensor_ranges(plan: Plan, starts: dict[str, int]) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from tabgrad.backends.wasm_abi import lay_out, scratch_bytes, serialise
 from tabgrad.ops import OPS, Const, Op
 from tabgrad.ops.cases import case_call, case_inputs, op_cases
 from tabgrad.plan import single_call_plan
-from tests.cpp.native import Fence, NativeHost, load_library, tensor_ranges
+from tests.cpp.native import Fence, NativeHost, load_library, tensor_ranges, tiles_of
 
 GAP_BYTES = 256
 
@@ -61,11 +61,12 @@ async def run_case(
 async def run_all(library: Path, threads: int) -> dict[str, dict[str, object]]:
     """Return op -> number of its cases, and what was wrong with them."""
     loaded = load_library(library)
-    host, fence = NativeHost(loaded, threads), Fence(loaded)
+    fence = Fence(loaded)
     report: dict[str, dict[str, object]] = {}
     for op in OPS.values():
         found = [
-            await run_case(host, fence, op, consts, adds)
+            await run_case(NativeHost(loaded, threads, tile), fence, op, consts, adds)
+            for tile in tiles_of(op.name)
             for consts in op_cases(op.name)
             for adds in ((False, True) if op.adds else (False,))
         ]

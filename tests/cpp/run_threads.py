@@ -1,4 +1,6 @@
-"""Runs every case with several numbers of threads and prints hashes, as JSON.
+"""Runs every case with several numbers of threads, products with each tile, too.
+
+Prints hashes, as JSON.
 
 Run by test_native.py in a process that has the sanitizers' runtime:
 
@@ -14,10 +16,11 @@ import sys
 from pathlib import Path
 
 from tabgrad.backends.wasm import WasmBackend
+from tabgrad.backends.wasm_abi import TILES
 from tabgrad.ops import OPS, Op
 from tabgrad.ops.cases import case_call, case_inputs, op_cases
 from tabgrad.plan import single_call_plan
-from tests.cpp.native import NativeHost, load_library
+from tests.cpp.native import NativeHost, load_library, tiles_of
 
 
 async def hash_of(backend: WasmBackend, op: Op) -> str:
@@ -35,14 +38,15 @@ async def hash_of(backend: WasmBackend, op: Op) -> str:
 
 
 async def main(library: Path, threads: list[int]) -> None:
-    """Print op -> its hash for each number of threads."""
+    """Print op -> its hash for each number of threads, and tile."""
     loaded = load_library(library)
     report: dict[str, list[str]] = {name: [] for name in OPS}
     for n in threads:
-        backend = WasmBackend(NativeHost(loaded, n))
-        for op in OPS.values():
-            report[op.name].append(await hash_of(backend, op))
-        backend.free()
+        for tile in range(len(TILES)):
+            backend = WasmBackend(NativeHost(loaded, n, tile))
+            for op in (op for op in OPS.values() if tile in tiles_of(op.name)):
+                report[op.name].append(await hash_of(backend, op))
+            backend.free()
     print(json.dumps(report))
 
 

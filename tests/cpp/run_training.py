@@ -3,14 +3,15 @@
 Run by test_native.py in a process that has the sanitizers' runtime:
 
     python -m tests.cpp.run_training build/native/libengine.so PRESET STEPS THREADS...
+        [--tile NUMBER]
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,18 +55,26 @@ async def train(name: str, steps: int, backend: Backend) -> dict[str, object]:
     return {"losses": losses, "norms": norms, "state": state.hexdigest()}
 
 
-async def main(library: Path, name: str, steps: int, threads: list[int]) -> None:
+async def main(
+    library: Path, name: str, steps: int, threads: list[int], tile: int
+) -> None:
     """Print the run of numpy, and one for each number of threads."""
     loaded = load_library(library)
     runs = [
-        await train(name, steps, WasmBackend(NativeHost(loaded, n))) for n in threads
+        await train(name, steps, WasmBackend(NativeHost(loaded, n, tile)))
+        for n in threads
     ]
     numpy_run = await train(name, steps, NumpyBackend())
     print(json.dumps({"engine": runs, "numpy": numpy_run}))
 
 
 if __name__ == "__main__":
-    path, preset_name, n_steps, *n_threads = sys.argv[1:]
-    asyncio.run(
-        main(Path(path), preset_name, int(n_steps), [int(n) for n in n_threads])
-    )
+    parser = argparse.ArgumentParser()
+    parser.add_argument("library", type=Path)
+    parser.add_argument("preset")
+    parser.add_argument("steps", type=int)
+    parser.add_argument("threads", type=int, nargs="+")
+    parser.add_argument("--tile", type=int, default=-1)
+    given = parser.parse_args()
+    words = (given.library, given.preset, given.steps, given.threads, given.tile)
+    asyncio.run(main(*words))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tabgrad.backends.wasm_abi import SHARING, TILES
 from tabgrad.ops import OPS
 from tabgrad.ops.cases import op_cases
 from tools import engine
@@ -37,7 +38,10 @@ def every_case(native_library: Path) -> dict:
 def test_every_case_of_an_op_is_right_and_stays_inside_its_tensors(every_case, name):
     report = every_case[name]
     assert report["wrong"] == []
-    assert report["cases"] == len(op_cases(name)) * (2 if OPS[name].adds else 1)
+    n_tiles = len(TILES) if name in SHARING else 1
+    assert report["cases"] == n_tiles * len(op_cases(name)) * (
+        2 if OPS[name].adds else 1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +52,49 @@ def every_hash(native_library: Path) -> dict:
 
 
 @pytest.mark.parametrize("name", OPS)
-def test_an_op_is_bit_equal_for_any_number_of_threads(every_hash, name):
-    assert len(every_hash[name]) == 6
+def test_an_op_is_bit_equal_for_any_number_of_threads_and_tile(every_hash, name):
+    assert len(every_hash[name]) == 6 * (len(TILES) if name in SHARING else 1)
     assert len(set(every_hash[name])) == 1
+
+
+def test_training_is_bit_equal_for_any_tile(native_library):
+    words = (str(native_library), "Nano", "20", "2")
+    runs = [
+        run_module("tests.cpp.run_training", *words, "--tile", str(tile))["engine"]
+        for tile in range(len(TILES))
+    ]
+    assert len({run["state"] for [run] in runs}) == 1
+    assert len({tuple(run["losses"]) for [run] in runs}) == 1
+
+
+@pytest.fixture(scope="module")
+def choices(native_library: Path) -> dict:
+    """Return the report of run_choice."""
+    return run_module("tests.cpp.run_choice", str(native_library))
+
+
+def test_a_tile_is_chosen_that_is_faster_by_more_than_noise(choices):
+    assert choices["fastest"] == {
+        "4x8 50 6x8 40 4x16 30": "4x8",
+        "4x8 30 6x8 40 4x16 50": "4x16",
+        "4x8 41.1 6x8 40 4x16 30": "6x8",
+        "4x8 41.3 6x8 40 4x16 30": "4x8",
+        "4x8 41.3 6x8 40 4x16 42": "4x16",
+        "4x8 40 6x8 40 4x16 40": "6x8",
+    }
+
+
+def test_timing_tiles_ends_and_the_next_engine_begins_with_the_default(choices):
+    assert set(choices["waits"][:-1]) <= {0, 8}
+    assert choices["waits"][-1] == -1
+    assert choices["chosen"] in range(len(TILES))
+    rates = choices["rates"]
+    assert min(rates) > 0 or (rates == [0, 0, 0] and choices["chosen"] == 1)
+    assert choices["next"] == 1
+
+
+def test_a_number_that_is_no_tile_changes_nothing(choices):
+    assert choices["used"] == [0, 0, 0, 2]
 
 
 def test_shared_scratch_that_does_not_hold_a_product_is_refused(native_library):

@@ -119,6 +119,16 @@ test("the CPU engine's products, calls and training are measured", async ({ page
   expect(product).toMatchObject({ flops: 2 * 64 ** 3, threads: 2 });
   expect(product.peak_gflops).toBeGreaterThan(0);
   expect(product.flops / product.ms / 1e6).toBeLessThan(2 * 1.2 * product.peak_gflops);
+  const tiled = cpu.tiles["matmul_tn 64"];
+  const tiles = tiled.rows.map((/** @type {any} */ row) => row.tile);
+  expect(tiles).toEqual(["4x8", "6x8", "4x16"]);
+  expect(tiles).toContain(tiled.tile);
+  for (const [name, { rows }] of Object.entries(cpu.tiles)) {
+    for (const row of rows) {
+      expect(row.is_right, `${name}, ${row.tile}`).toBe(true);
+      expect(row.ms, `${name}, ${row.tile}`).toBeGreaterThan(0);
+    }
+  }
   const { step, rows } = cpu.ops.Nano;
   const calls = rows.map((/** @type {any} */ row) => row.count);
   expect(

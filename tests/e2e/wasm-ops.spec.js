@@ -6,12 +6,42 @@ import { openWorker } from "./fixtures/python_worker.js";
 
 const GIB = 2 ** 30;
 const BUILDS = [
-  { build: "engine32", threads: 2, adapter: "WASM 32-bit, 2 threads, SIMD" },
-  { build: "engine64", threads: 3, adapter: "WASM 64-bit, 3 threads, SIMD" },
-  { build: "engine32st", threads: 1, adapter: "WASM 32-bit, 1 thread, SIMD" },
-  { build: "engine32fma", threads: 3, adapter: "WASM 32-bit, 3 threads, FMA" },
-  { build: "engine64fma", threads: 2, adapter: "WASM 64-bit, 2 threads, FMA" },
-  { build: "engine32stfma", threads: 1, adapter: "WASM 32-bit, 1 thread, FMA" },
+  {
+    build: "engine32",
+    threads: 2,
+    tile: 2,
+    adapter: "WASM 32-bit, 2 threads, SIMD, 4x16 tiles",
+  },
+  {
+    build: "engine64",
+    threads: 3,
+    tile: 0,
+    adapter: "WASM 64-bit, 3 threads, SIMD, 4x8 tiles",
+  },
+  {
+    build: "engine32st",
+    threads: 1,
+    tile: 1,
+    adapter: "WASM 32-bit, 1 thread, SIMD, 6x8 tiles",
+  },
+  {
+    build: "engine32fma",
+    threads: 3,
+    tile: 2,
+    adapter: "WASM 32-bit, 3 threads, FMA, 4x16 tiles",
+  },
+  {
+    build: "engine64fma",
+    threads: 2,
+    tile: 0,
+    adapter: "WASM 64-bit, 2 threads, FMA, 4x8 tiles",
+  },
+  {
+    build: "engine32stfma",
+    threads: 1,
+    tile: 1,
+    adapter: "WASM 32-bit, 1 thread, FMA, 6x8 tiles",
+  },
 ];
 
 /** @type {(code: string) => Promise<string>} */
@@ -35,9 +65,9 @@ async function report(code) {
   return JSON.parse(await python(code));
 }
 
-for (const { build, threads, adapter } of BUILDS) {
+for (const { build, threads, tile, adapter } of BUILDS) {
   test(`every case of every op is right on ${build}`, async () => {
-    const got = await report(`await run_ops("${build}", ${threads})`);
+    const got = await report(`await run_ops("${build}", ${threads}, ${tile})`);
     expect(got.failed).toEqual([]);
     expect(got.adapter).toBe(adapter);
     const counts = /** @type {number[]} */ (Object.values(got.cases));
@@ -52,21 +82,30 @@ for (const { build, threads, adapter } of BUILDS) {
 for (const preset of ["Nano", "Small"]) {
   for (const fma of ["", "fma"]) {
     const kind = fma ? "FMA" : "plain";
-    test(`20 steps of ${preset} are bit-equal on ${kind} builds, for 1, 2, 3 threads and two runs`, async () => {
-      const run = async (/** @type {string} */ build, /** @type {number} */ threads) =>
-        report(`await train("${preset}", 20, ${threads}, "${build}${fma}")`);
-      const first = await run("engine32", 1);
+    test(`20 steps of ${preset} are bit-equal on ${kind} builds, for 1, 2, 3 threads, any tile and two runs`, async () => {
+      const run = async (
+        /** @type {string} */ build,
+        /** @type {number} */ threads,
+        /** @type {number} */ tile,
+      ) =>
+        report(
+          `await train("${preset}", 20, ${threads}, "${build}${fma}", tile=${tile})`,
+        );
+      const first = await run("engine32", 1, 0);
       expect(first.losses).toHaveLength(20);
       expect(first.losses.every(Number.isFinite)).toBe(true);
-      for (const [build, threads] of /** @type {[string, number][]} */ ([
-        ["engine32", 2],
-        ["engine32", 3],
-        ["engine32", 2],
-        ["engine64", 2],
-        ["engine32st", 1],
+      for (const [build, threads, tile] of /** @type {[string, number, number][]} */ ([
+        ["engine32", 2, 0],
+        ["engine32", 3, 1],
+        ["engine32", 2, 2],
+        ["engine32", 2, 2],
+        ["engine64", 2, 1],
+        ["engine64", 3, 2],
+        ["engine32st", 1, 1],
       ])) {
-        const got = await run(build, threads);
-        expect(got.bits, `${build}${fma}, ${threads} threads`).toEqual(first.bits);
+        const got = await run(build, threads, tile);
+        const words = `${build}${fma}, ${threads} threads, tile ${tile}`;
+        expect(got.bits, words).toEqual(first.bits);
         expect(got.workers_alive).toBe(0);
       }
     });
@@ -105,6 +144,25 @@ for (const [past, bits] of /** @type {const} */ ([
   });
 }
 
+for (const { build } of BUILDS) {
+  test(`${build} takes the tile that it timed as the fastest, or its default`, async () => {
+    const standard = build.endsWith("fma") ? 1 : 0;
+    for (const { tile, rates } of await report(`await choose_tile("${build}")`)) {
+      process.stdout.write(
+        `${build}: tile ${tile}, GFLOP/s ${rates.map(Math.round)}\n`,
+      );
+      const [best] = rates.toSorted(
+        (/** @type {number} */ a, /** @type {number} */ b) => b - a,
+      );
+      const isClear = best > 1.03 * rates[standard];
+      expect(rates.every((/** @type {number} */ rate) => rate > 0 === best > 0)).toBe(
+        true,
+      );
+      expect(tile).toBe(isClear ? rates.indexOf(best) : standard);
+    }
+  });
+}
+
 test("a plan that no build holds is refused in words, with both sizes", async () => {
   expect(await python("await too_large()")).toBe(
     "This plan needs 21.48 GB of memory and the CPU engine can have 17.18 GB. " +
@@ -136,6 +194,7 @@ for (const { build } of BUILDS) {
     expect(got.results.tg_load).toBe(1);
     expect(got.results.tg_run).toBe(4);
     expect(got.results.tg_fill_normals).toBe(0);
+    expect(got.results.tg_use_tile).toBe(2);
     expect(new Set(Object.values(got.refused))).toEqual(new Set(["WasmError"]));
     expect(Object.keys(got.refused)).toHaveLength(4);
     expect(got.raw).toBe("TypeError");

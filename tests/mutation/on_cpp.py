@@ -27,7 +27,9 @@ from tools.shell import run
 FLAGS = ("-std=c++20", "-O1", "-fPIC", "-fno-exceptions", "-pthread")
 THREADS = 2
 # they run or time the ops, or draw weights, and hold no arithmetic of ops
-NOT_OPS = frozenset({"clock", "engine", "memory", "normals", "peak", "team"})
+NOT_OPS = frozenset(
+    {"clock", "engine", "memory", "normals", "peak", "team", "tile_choice"}
+)
 
 
 class Workshop:

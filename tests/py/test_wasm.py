@@ -16,6 +16,9 @@ VOCAB, TOKENS = 7, 100
 
 class BytesEngine:
     adapter = "WASM of bytes"
+    threads = 2
+    tile = 1
+    tile_gflops = (40.0, 50.0, 30.0)
 
     def __init__(self, arena_bytes):
         self.memory = bytearray(arena_bytes)
@@ -26,6 +29,12 @@ class BytesEngine:
 
     def run(self, program, n_steps):
         self.ran.append((program, n_steps))
+
+    def peak_gflops(self):
+        return 60.0
+
+    def use_tile(self, tile):
+        self.tile = tile
 
     def fill_normals(self, offset, count, draw):
         self.drawn.append((offset, count, draw))
@@ -157,5 +166,25 @@ def test_free_may_be_called_twice_and_ends_all_use(opened):
         asyncio.run(backend.read("io.index"))
 
 
-def test_the_adapter_is_the_engines(opened):
-    assert opened[0].adapter == "WASM of bytes"
+def test_the_adapter_is_the_engine_and_its_tile(opened):
+    assert opened[0].adapter == "WASM of bytes, 6x8 tiles"
+
+
+def test_the_facts_tell_the_tile_and_what_each_was_timed_at(opened):
+    backend, host = opened
+    assert backend.facts() == {
+        "adapter": "WASM of bytes, 6x8 tiles",
+        "threads": 2,
+        "peak_gflops": 60.0,
+        "tile": "6x8",
+        "tile_gflops": {"4x8": 40.0, "6x8": 50.0, "4x16": 30.0},
+    }
+    host.engines[0].tile_gflops = (0.0, 0.0, 0.0)
+    assert backend.facts()["tile_gflops"] == {}
+
+
+def test_a_tile_can_be_changed_by_its_name(opened):
+    backend, host = opened
+    backend.use_tile("4x16")
+    assert host.engines[0].tile == 2
+    assert backend.facts()["tile"] == "4x16"

@@ -79,8 +79,18 @@ def test_a_preset_takes_no_more_than_its_plan_and_some_scratch(name):
     assert 0 < scratch_bytes(calls) < 8 << 20
 
 
-def test_a_product_shares_room_for_both_operands_in_whole_tiles():
-    call, tensors = case_call(OPS["matmul_nn"], {"M": 13, "K": 10, "N": 9}, False)
-    assert shared_bytes([call]) == -(-4 * (24 + 16) * 10 // 256) * 256
+@pytest.mark.parametrize(
+    ("m", "n", "vectors"),
+    [
+        (13, 9, 18 + 16),  # 6x8 and 4x16 want more than 4x8, each for one operand
+        (12, 17, 12 + 32),  # 4x16 wants most
+        (5, 15, 8 + 16),  # 4x8, and 4x16
+        (25, 64, 30 + 64),  # 6x8
+    ],
+)
+def test_a_product_shares_room_for_both_operands_in_whole_tiles(m, n, vectors):
+    sizes = {"M": m, "K": 64, "N": n}
+    call, tensors = case_call(OPS["matmul_nn"], sizes, False)
+    assert shared_bytes([call]) == 4 * vectors * 64
     arena = lay_out(single_call_plan(call, tensors), start=512)
     assert arena.n_bytes - arena.shared == shared_bytes([call])

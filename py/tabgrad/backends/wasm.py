@@ -9,7 +9,13 @@ import numpy as np
 
 from tabgrad.backends.base import Draw, Progress, no_progress
 from tabgrad.backends.id_bounds import check_ids, id_bounds
-from tabgrad.backends.wasm_abi import Arena, lay_out, scratch_bytes, serialise
+from tabgrad.backends.wasm_abi import (
+    TILE_NAMES,
+    Arena,
+    lay_out,
+    scratch_bytes,
+    serialise,
+)
 from tabgrad.backends.wasm_room import NoRoomError, room_words
 from tabgrad.errors import BackendError
 from tabgrad.plan import Plan
@@ -32,6 +38,8 @@ class WasmEngine(Protocol):
 
     adapter: str  # such as "WASM 32-bit, 2 threads, FMA"
     threads: int
+    tile: int  # that products are made of, by its place in TILES
+    tile_gflops: Sequence[float]  # of a thread with each tile; 0 if not timed
 
     def load(self, plan: bytes) -> None:
         """Take a serialised plan; its arena becomes zeros."""
@@ -44,6 +52,9 @@ class WasmEngine(Protocol):
 
     def peak_gflops(self) -> float:
         """Return what one thread multiplies and adds at most."""
+
+    def use_tile(self, tile: int) -> None:
+        """Make products of a tile from now on, with the same results to the bit."""
 
     def fill_normals(self, offset: int, count: int, draw: Draw) -> None:
         """Draw floats into the arena."""
@@ -115,7 +126,8 @@ class WasmBackend:
                 words = room_words(plan, error.most_bytes)
                 raise NoRoomError(f"{error} {words}", error.most_bytes) from error
             self._room = room
-            self.adapter = self._engine.adapter
+            tile = TILE_NAMES[self._engine.tile]
+            self.adapter = f"{self._engine.adapter}, {tile} tiles"
         self._engine.load(serialise(plan, arena))
         self._plan, self._arena = plan, arena
         self._programs = list(plan.programs)
@@ -147,14 +159,25 @@ class WasmBackend:
         return engine.time(number, n_steps, len(plan.programs[program]))
 
     def facts(self) -> dict[str, object]:
-        """Return the engine in words, its threads, and the peak of one of them."""
+        """Return the engine in words, its threads, and what one of them does.
+
+        `tile` is the one of the products, and `tile_gflops` what each was timed at when
+        the engine started, or nothing where the clock or the time did not do.
+        """
         engine, _ = self._ready()
-        peak = engine.peak_gflops()
+        timed = dict(zip(TILE_NAMES, engine.tile_gflops, strict=True))
         return {
             "adapter": self.adapter,
             "threads": engine.threads,
-            "peak_gflops": peak,
+            "peak_gflops": engine.peak_gflops(),
+            "tile": TILE_NAMES[engine.tile],
+            "tile_gflops": timed if all(timed.values()) else {},
         }
+
+    def use_tile(self, name: str) -> None:
+        """Make products of a tile of TILE_NAMES from now on."""
+        engine, _ = self._ready()
+        engine.use_tile(TILE_NAMES.index(name))
 
     async def fill_normals(self, tensor: str, draw: Draw) -> None:
         """Draw a tensor inside the module; see `DrawsNormals`."""

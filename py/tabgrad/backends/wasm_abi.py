@@ -24,6 +24,11 @@ from tabgrad.plan import ALIGN_BYTES, Plan
 MAGIC = int.from_bytes(b"tabgrad1", "little")
 OP_NUMBERS = {name: number for number, name in enumerate(OPS)}
 
+# Rows and columns of the tiles that a product can be made of; an engine takes the one
+# that is the fastest where it runs.
+TILES = ((4, 8), (6, 8), (4, 16))
+TILE_NAMES = tuple(f"{rows}x{columns}" for rows, columns in TILES)
+
 # Products, which pack both operands into scratch that all threads share.
 SHARING = (
     "matmul_nn",
@@ -64,7 +69,7 @@ def is_count(const: str) -> bool:
 
 
 def contract_hash() -> int:
-    """Return 63 bits that change when an op, argument, constant or size changes."""
+    """Return 63 bits that change when an op, argument, constant, size or tile does."""
     rows = [
         (
             op.name,
@@ -76,7 +81,7 @@ def contract_hash() -> int:
         )
         for op in OPS.values()
     ]
-    digest = hashlib.sha256(repr(rows).encode()).digest()
+    digest = hashlib.sha256(repr((rows, TILES)).encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
 
 
@@ -120,13 +125,16 @@ def _padded(size: int, to: int = 8) -> int:
 def shared_bytes(calls: Iterable[Call]) -> int:
     """Return the scratch that all threads share, for any of the calls.
 
-    A product packs x and w with M filled up to tiles of 4 or 6 rows and N to 8 columns.
+    A product packs x and w with M and N filled up to whole tiles, whichever is used.
     """
     most = 0
     for call in calls:
         if call.op.name in SHARING:
             m, n, k = (int(call.consts[size]) for size in "MNK")
-            most = max(most, 4 * (_padded(m, 12) + _padded(n)) * k)
+            vectors = (
+                _padded(m, rows) + _padded(n, columns) for rows, columns in TILES
+            )
+            most = max(most, 4 * max(vectors) * k)
     return _padded(most, ALIGN_BYTES)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 
 from tabgrad.backends import wasm_abi
-from tabgrad.backends.wasm_abi import SCRATCH, SHARING, Scratch, is_count
+from tabgrad.backends.wasm_abi import SCRATCH, SHARING, TILES, Scratch, is_count
 from tabgrad.ops import OPS, Arg, Op
 
 _HEAD = """\
 // Generated from tabgrad.ops by tabgrad.backends.wasm_header: change those, not this.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,25 @@ class Part;
 
 inline constexpr std::uint64_t MAGIC = {magic}u;
 inline constexpr std::uint64_t CONTRACT = {contract}u;
+
+// What a product can be made of; a tile is known by its number.
+struct TileShape {{
+  std::size_t rows;
+  std::size_t columns;
+}};
+
+inline constexpr TileShape TILES[] = {{{tiles}}};
+
+// What holds both operands of a product, packed for any tile.
+constexpr std::uint64_t packed_bytes(std::uint64_t M, std::uint64_t N,
+                                     std::uint64_t K) {{
+  std::uint64_t vectors = 0;
+  for (const TileShape& tile : TILES) {{
+    vectors = std::max(vectors, padded<std::uint64_t>(M, tile.rows) +
+                                    padded<std::uint64_t>(N, tile.columns));
+  }}
+  return 4 * vectors * K;
+}}
 """
 
 _TABLE = """
@@ -109,7 +129,7 @@ def _fits(op: Op) -> str:
         checks.append(f"room.scratch >= {_scratch(SCRATCH[op.name], words)}")
     if op.name in SHARING:
         m, n, k = (words[size] for size in "MNK")
-        checks.append(f"room.shared >= 4 * (padded<12>({m}) + padded({n})) * {k}")
+        checks.append(f"room.shared >= packed_bytes({m}, {n}, {k})")
     body = " &&\n         ".join(checks)
     return (
         f"inline bool fits_{op.name}(const std::uint64_t* call, const Room& room) {{\n"
@@ -135,7 +155,11 @@ def _run(op: Op) -> str:
 
 def header() -> str:
     """Return the text of the header."""
-    head = _HEAD.format(magic=wasm_abi.MAGIC, contract=wasm_abi.contract_hash())
+    head = _HEAD.format(
+        magic=wasm_abi.MAGIC,
+        contract=wasm_abi.contract_hash(),
+        tiles=", ".join(f"{{{rows}, {columns}}}" for rows, columns in TILES),
+    )
     parts = [head]
     for op in OPS.values():
         parts += [struct_of(op) + declaration_of(op) + _bind(op) + _fits(op) + _run(op)]

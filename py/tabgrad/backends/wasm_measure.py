@@ -10,8 +10,10 @@ import numpy as np
 from tabgrad.backends.base import Draw
 from tabgrad.backends.choice import call_key
 from tabgrad.backends.measure import moved_bytes
+from tabgrad.backends.selftest import deviation, reference_outputs
 from tabgrad.backends.wasm import WasmBackend
-from tabgrad.ops import OPS, Call
+from tabgrad.backends.wasm_abi import TILE_NAMES
+from tabgrad.ops import OPS, Arg, Call
 from tabgrad.ops.cases import case_call
 from tabgrad.philox import Stream
 from tabgrad.plan import Plan, single_call_plan
@@ -20,6 +22,8 @@ from tabgrad.tensors import Array
 ENOUGH_MS = 1000.0
 LEAST_STEPS, MOST_STEPS = 5, 1000
 PASSES = 5
+TILE_PASS_MS, TILE_PASSES = 10.0, 25  # short, as other programs take turns, too
+CHECKED_ROWS = 8
 
 
 def _times(backend: WasmBackend, program: str) -> Array:
@@ -34,14 +38,24 @@ def _spread(times: Array) -> dict[str, float]:
     return {"ms": middle, "least_ms": least, "most_ms": most}
 
 
-async def product_times(backend: WasmBackend, call: Call) -> dict[str, Any]:
-    """Return the times of a product of normal numbers, and its work."""
+async def _prepare(backend: WasmBackend, call: Call) -> dict[str, Array]:
+    """Load a call with normal numbers; return all tensors, outputs as zeros."""
     _, tensors = case_call(call.op, call.consts, False)
     await backend.prepare(single_call_plan(call, tensors))
     rng = np.random.default_rng(1)
-    for arg in (a for a in call.op.args if a.access == "read"):
-        values = rng.standard_normal(tensors[arg.name].size, np.float32)
-        await backend.write(arg.name, values)
+    arrays: dict[str, Array] = {}
+    for arg in call.op.args:
+        shape = tensors[arg.name].shape
+        arrays[arg.name] = np.zeros(shape, np.float32)
+        if arg.access == "read":
+            arrays[arg.name] = rng.standard_normal(shape, np.float32)
+            await backend.write(arg.name, arrays[arg.name].ravel())
+    return arrays
+
+
+async def product_times(backend: WasmBackend, call: Call) -> dict[str, Any]:
+    """Return the times of a product of normal numbers, and its work."""
+    await _prepare(backend, call)
     times = _times(backend, "op")
     # a thread may begin a call before the one with the clock has left the last
     passes = [np.mean(part) for part in np.array_split(times, PASSES)]
@@ -58,6 +72,59 @@ async def draw_times(backend: WasmBackend, n: int) -> dict[str, Any]:
         await backend.fill_normals("g", Draw(1, Stream.WEIGHTS, tensor, 0.02))
         ms.append(1000 * (time.perf_counter() - start))
     return {**_spread(np.array(ms)), "count": n}
+
+
+def _some_rows(arg: Arg, values: Array, rows: Array) -> Array:
+    """Return a tensor with these of its M rows, or all of it where it has no M."""
+    letters = [letter for _, letter in arg.axes]
+    return values.take(rows, letters.index("M")) if "M" in letters else values
+
+
+async def _are_right(
+    backend: WasmBackend, call: Call, arrays: dict[str, Array]
+) -> dict[str, bool]:
+    """Return tile -> whether a product's outputs are right.
+
+    Some rows of them are near the reference, and all equal to the bit to those of the
+    first tile.
+    """
+    op = call.op
+    rows = np.linspace(0, call.consts["M"] - 1, CHECKED_ROWS).astype(int)
+    few = {arg.name: _some_rows(arg, arrays[arg.name], rows) for arg in op.args}
+    few_consts = {**call.consts, "M": len(rows)}
+    wanted = reference_outputs(op, few_consts, few, frozenset())
+    outputs = {arg.name: arrays[arg.name].ravel() for arg in op.outputs}
+    first: dict[str, Array] = {}
+    found = {}
+    for tile in TILE_NAMES:
+        backend.use_tile(tile)
+        got = await backend.run("op", 1, outputs, list(outputs))
+        first = first or got
+        found[tile] = all(np.array_equal(got[name], first[name]) for name in outputs)
+        for arg in op.outputs:
+            values = _some_rows(arg, got[arg.name], rows)
+            near = deviation(call, arg.name, values, wanted[arg.name])
+            found[tile] = found[tile] and near.passes
+    return found
+
+
+async def tile_times(backend: WasmBackend, call: Call) -> dict[str, Any]:
+    """Return times of a product by each tile in turn, on one thread, and its work."""
+    arrays = await _prepare(backend, call)
+    chosen = str(backend.facts()["tile"])
+    rights = await _are_right(backend, call, arrays)
+    steps = max(1, int(TILE_PASS_MS / max(0.001, backend.time("op", 2)[1].sum())))
+    passes: dict[str, list[Array]] = {tile: [] for tile in TILE_NAMES}
+    for _ in range(TILE_PASSES):
+        for tile, times in passes.items():
+            backend.use_tile(tile)
+            times.append(backend.time("op", steps).ravel())
+    rows = [
+        {"tile": tile, **_spread(np.concatenate(times)), "is_right": rights[tile]}
+        for tile, times in passes.items()
+    ]
+    backend.use_tile(chosen)
+    return {"rows": rows, "flops": call.flops}
 
 
 def call_times(backend: WasmBackend, plan: Plan) -> dict[str, Any]:

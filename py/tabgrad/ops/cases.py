@@ -34,7 +34,14 @@ def _matmuls() -> Iterable[Consts]:
     yield from ({"M": 9, "N": 10, "K": k} for k in EDGES)
     yield {"M": 67, "N": 131, "K": 257}
     yield {"M": 9, "N": 10, "K": 2049}  # more than the CPU engine packs at once
-    yield {"M": 7, "N": 40, "K": 150}  # few rows: a path of its own on the CPU engine
+    # few rows: paths of their own on the CPU engine
+    yield {"M": 7, "N": 40, "K": 150}
+    yield {"M": 15, "N": 71, "K": 31}
+    # next to multiples of the tiles of the CPU engine: 4 and 6 rows, 8 and 16 columns
+    yield from (
+        {"M": m, "N": n, "K": 3} for m, n in [(3, 15), (5, 17), (6, 31), (11, 5)]
+    )
+    yield from ({"M": m, "N": n, "K": 9} for m, n in [(12, 16), (25, 33), (95, 97)])
     # next to multiples of the tiles of kernels that guard edges
     yield {"M": 31, "N": 33, "K": 31}
     yield {"M": 33, "N": 31, "K": 33}
@@ -54,6 +61,7 @@ def _grouped_products() -> Iterable[Consts]:
     yield {"G": 2, "M": 67, "N": 131, "K": 65, "W": 192}
     yield {"G": 2, "M": 33, "N": 63, "K": 33, "W": 64}
     yield {"G": 2, "M": 35, "N": 33, "K": 515, "W": 64}
+    yield {"G": 2, "M": 11, "N": 17, "K": 5, "W": 64}
     yield {"G": 3, "M": 48, "N": 16, "K": 16, "W": 64}
     yield {"G": 2, "M": 64, "N": 64, "K": 64, "W": 64}
     yield {"G": 3, "M": 32, "N": 96, "K": 512, "W": 128}

@@ -1,5 +1,5 @@
-// What the bench measures of the CPU engine: products, the calls of a training step,
-// training, and how it grows with threads and with what a build has.
+// What the bench measures of the CPU engine: products, by each of its tiles, the calls of a
+// training step, training, and how it grows with threads and with what a build has.
 
 /** @import { Api } from "../api.js" */
 /** @import { Part } from "./measure.js" */
@@ -22,7 +22,9 @@ const TRAIN_MS = 4000;
 export async function measureCpu(api, wanted, part) {
   const { threads: all } = await api.ready;
   const { presets, sizes, threads = all } = wanted.cpu;
-  await measureProducts(api, { forms: wanted.forms, sizes, threads }, part);
+  const forms = wanted.forms;
+  await measureProducts(api, { forms, sizes, threads }, part);
+  await measureTiles(api, { forms, sizes }, part);
   for (const preset of presets) {
     await part(["cpu", "ops", preset], () =>
       api.measure({ what: "cpu_ops", preset, threads }),
@@ -52,6 +54,24 @@ async function measureProducts(api, { forms, sizes, threads }, part) {
         api.measure({ what: "cpu_matmul", threads: n, ...product }),
       );
     }
+  }
+}
+
+/**
+ * On one thread, as tiles are told apart at the start of an engine.
+ *
+ * @param {Api} api
+ * @param {{forms: string[], sizes: number[]}} wanted
+ * @param {Part} part
+ */
+async function measureTiles(api, { forms, sizes }, part) {
+  const one = forms.flatMap((op) => sizes.map((size) => ({ op, size })));
+  const each = BUILDS.slice(1).map((build) => ({ op: "matmul_nn", size: 1024, build }));
+  for (const product of [...one, ...each]) {
+    const { op, size, build } = { build: undefined, ...product };
+    await part(["cpu", "tiles", [`${op} ${size}`, build ?? []].flat().join(", ")], () =>
+      api.measure({ what: "cpu_tiles", threads: 1, ...product }),
+    );
   }
 }
 

@@ -7,8 +7,13 @@ import { failed, percent, three } from "./cells.js";
 
 /** @param {Report} report @returns {Table[]} */
 export function cpuTables({ cpu = {} }) {
-  const { products = {}, ops = {}, train = {} } = cpu;
-  return [...productTable(products), ...opTables(ops), ...trainTable(train)];
+  const { products = {}, tiles = {}, ops = {}, train = {} } = cpu;
+  return [
+    ...productTable(products),
+    ...tileTable(tiles),
+    ...opTables(ops),
+    ...trainTable(train),
+  ];
 }
 
 /** @param {Report} rows @returns {Table[]} */
@@ -24,6 +29,28 @@ function productTable(rows) {
     return [name, three(row.ms), spread, three(gflops), ofPeak, row.adapter];
   });
   return cells.length ? [{ title: "Products on the CPU", head, rows: cells }] : [];
+}
+
+/** @param {Report} rows @returns {Table[]} */
+function tileTable(rows) {
+  const head = ["Product", "Tile", "ms", "Least", "GFLOP/s", "At start", "Right"];
+  const cells = Object.entries(rows).flatMap(([name, product]) => {
+    if (product.error) {
+      return [[name, product.error, "", "", "", "", ""]];
+    }
+    const { flops, tile_gflops: atStart, tile: chosen } = product;
+    return product.rows.map((/** @type {any} */ row) => [
+      name,
+      row.tile === chosen ? `${row.tile}, chosen` : row.tile,
+      three(row.ms),
+      three(row.least_ms),
+      three(flops / row.least_ms / 1e6),
+      atStart[row.tile] ? three(atStart[row.tile]) : "not timed",
+      row.is_right ? "yes" : "NO",
+    ]);
+  });
+  const title = "Products on the CPU by each tile, on one thread";
+  return cells.length ? [{ title, head, rows: cells }] : [];
 }
 
 /**

@@ -20,6 +20,9 @@ const EXPORTS = {
   tg_run: "i:ii",
   tg_time: "p:ii",
   tg_peak: "f:",
+  tg_time_tiles: "i:",
+  tg_tile_gflops: "f:i",
+  tg_use_tile: "i:i",
   tg_fill_normals: "i:ppuuuuf",
   tg_close: "v:",
 };

@@ -44,6 +44,10 @@ const STATUS_WORDS = [
  * @property {(program: number, steps: number, calls: number) => Uint8Array} time runs a
  *   program of so many calls; float64 ms: before the first call and after each
  * @property {() => number} peakGflops what one thread multiplies and adds at most
+ * @property {(tile: number) => number} tileGflops what a thread did with a tile when the
+ *   engine started; 0 if that was not timed
+ * @property {(tile: number) => number} useTile makes products of a tile, if there is one,
+ *   and returns the number of the one in use
  * @property {(...values: number[]) => void} fillNormals offset in bytes, count, words of
  *   the seed (low, high), sub-stream, stream, deviation: draws weights into the arena
  * @property {(offset: number, bytes: Uint8Array) => void} write into the arena
@@ -110,14 +114,28 @@ function noteNothing() {
 }
 
 /**
+ * Let the engine find the fastest tile. It works for some milliseconds in all, and rests
+ * between while the browser compiles what it worked with.
+ *
+ * @param {ReturnType<typeof wrapExports>} exports
+ */
+async function chooseTile(exports) {
+  for (let wait = 0; wait >= 0; wait = exports.tg_time_tiles()) {
+    if (wait > 0) {
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+}
+
+/**
  * Load a build, open the engine in it and wait until all of its threads are there.
  *
  * @param {Choice} choice
  * @param {WebAssembly.Memory} memory
- * @param {{engineUrl: string, arenaBytes: number, threadBytes: number, limitMs: number}} wanted
+ * @param {{engineUrl: string, arenaBytes: number, threadBytes: number, limitMs: number, tile?: number | undefined}} wanted
  */
 async function startEngine({ build, bits, threads }, memory, wanted) {
-  const { engineUrl, arenaBytes, threadBytes, limitMs } = wanted;
+  const { engineUrl, arenaBytes, threadBytes, limitMs, tile } = wanted;
   const folder = new URL(engineUrl, self.location.href);
   /** @type {EmscriptenModule & Record<string, unknown>} the factory adds to it */
   const settings = { wasmMemory: memory, poolSize: threads - 1 };
@@ -138,6 +156,11 @@ async function startEngine({ build, bits, threads }, memory, wanted) {
       );
     }
     await until(() => exports.tg_ready() === threads, `${what}'s threads`, limitMs);
+    if (tile === undefined) {
+      await chooseTile(exports);
+    } else {
+      exports.tg_use_tile(tile);
+    }
     return { exports, arena, stop };
   } catch (error) {
     stop();
@@ -163,6 +186,7 @@ function notStarted(error) {
  * @param {number} wanted.threadBytes scratch for each thread
  * @param {number} [wanted.threads] at most; never more than the machine's cores
  * @param {Build} [wanted.build] takes this build and number of threads; for tests
+ * @param {number} [wanted.tile] takes this tile, by its number; the fastest by default
  * @param {number} [wanted.limitMs] for starting
  * @returns {Promise<Engine>}
  * @throws {WasmError} there is no such memory, or the threads did not start in time
@@ -173,6 +197,7 @@ export async function openWasm({
   threadBytes,
   threads,
   build,
+  tile,
   limitMs = START_LIMIT_MS,
 }) {
   const cores = navigator.hardwareConcurrency || 1;
@@ -186,7 +211,7 @@ export async function openWasm({
     ...(build ? { build } : {}),
   });
   const memory = await makeMemory(choice);
-  const wanted = { engineUrl, arenaBytes, threadBytes, limitMs };
+  const wanted = { engineUrl, arenaBytes, threadBytes, limitMs, tile };
   const started = await startEngine(choice, memory, wanted);
   return engineOf(choice, memory, started, arenaBytes);
 }
@@ -257,6 +282,12 @@ function engineOf(choice, memory, { exports, arena, stop }, arenaBytes) {
     peakGflops() {
       const { tg_peak } = open().exports;
       return Math.max(...Array.from({ length: PEAK_CALLS }, () => tg_peak()));
+    },
+    tileGflops(tile) {
+      return open().exports.tg_tile_gflops(tile);
+    },
+    useTile(tile) {
+      return open().exports.tg_use_tile(tile);
     },
     fillNormals(...values) {
       assertFine(open().exports.tg_fill_normals(...values));
