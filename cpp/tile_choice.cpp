@@ -1,6 +1,7 @@
 #include "tile_choice.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "clock.h"
 #include "peak.h"
@@ -97,37 +98,40 @@ void TileChoice::time_round() {
     sample.w.fill(1);
   }
   chain_gflops_ = std::max(chain_gflops_, chain_gflops());
-  for (std::size_t i = 0; i < tiles_.size(); ++i) {
-    if (tiles_[i].n_good < ENOUGH) time_window(i);
-  }
-  time_window(DEFAULT_TILE);  // once more than others, as bad luck must not cost it its place
+  Round round{};
+  for (std::size_t i = 0; i < round.size(); ++i) round[i] = tile_gflops(TILE_KERNELS[i]);
+  // once more than others, as bad luck must not cost it its place
+  round[DEFAULT_TILE] = std::max(round[DEFAULT_TILE], tile_gflops(TILE_KERNELS[DEFAULT_TILE]));
+  const double least = *std::min_element(round.begin(), round.end());
+  if (least > GOOD_CODE * chain_gflops_) rounds_[n_rounds_++] = round;
   spent_ms_ += now_ms() - start;
 }
 
-void TileChoice::time_window(std::size_t tile) {
-  Timed& timed = tiles_[tile];
-  const double gflops = tile_gflops(TILE_KERNELS[tile]);
-  timed.gflops = std::max(timed.gflops, gflops);
-  if (gflops > GOOD_CODE * chain_gflops_) ++timed.n_good;
-}
-
-int TileChoice::n_good() const {
-  return std::min_element(tiles_.begin(), tiles_.end(),
-                          [](const Timed& a, const Timed& b) { return a.n_good < b.n_good; })
-      ->n_good;
+double TileChoice::gflops(std::size_t tile) const {
+  double most = 0;
+  for (std::size_t i = 0; is_timed() && i < ENOUGH; ++i) most = std::max(most, rounds_[i][tile]);
+  return most;
 }
 
 std::size_t TileChoice::fastest() const {
-  if (!is_timed()) return DEFAULT_TILE;
-  double gflops[std::size(TILES)];
-  for (std::size_t i = 0; i < tiles_.size(); ++i) gflops[i] = tiles_[i].gflops;
-  return fastest_tile(gflops);
+  return is_timed() ? fastest_tile(rounds_.front().data(), ENOUGH) : DEFAULT_TILE;
 }
 
-std::size_t fastest_tile(const double* gflops) {
-  const double* best = std::max_element(gflops, gflops + std::size(TILES));
-  const bool is_clear = *best > NOISE * gflops[DEFAULT_TILE];
-  return is_clear ? static_cast<std::size_t>(best - gflops) : DEFAULT_TILE;
+std::size_t fastest_tile(const double* rounds, std::size_t n) {
+  std::size_t best = DEFAULT_TILE;
+  double best_ratio = NOISE;
+  for (std::size_t tile = 0; tile < std::size(TILES); ++tile) {
+    double ratio = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < n; ++i) {
+      const double* round = rounds + i * std::size(TILES);
+      ratio = std::min(ratio, round[tile] / round[DEFAULT_TILE]);
+    }
+    if (ratio > best_ratio) {
+      best = tile;
+      best_ratio = ratio;
+    }
+  }
+  return best;
 }
 
 }  // namespace tabgrad

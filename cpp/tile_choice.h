@@ -7,9 +7,10 @@
 
 namespace tabgrad {
 
-// The number of the fastest of all tiles by GFLOP/s; the default where no other is faster by
-// more than noise.
-std::size_t fastest_tile(const double* gflops);
+// The number of the fastest tile by GFLOP/s of `n` rounds of all tiles: the one that did most
+// beside the default in the worst of its rounds, and the default where none did more by more
+// than noise.
+std::size_t fastest_tile(const double* rounds, std::size_t n);
 
 // Times all tiles in turn, round by round, until the fastest is known. A browser runs a
 // function by quick code first and by good code once it is compiled, beside the program and
@@ -22,29 +23,25 @@ class TileChoice {
   // Whether another round would change nothing, or take more than all may take.
   bool is_made() const { return has_coarse_clock_ || is_timed() || spent_ms_ > MOST_MS; }
 
-  // Whether the rounds so far ran by good code.
-  bool is_compiled() const { return n_good() > 0; }
+  // Whether the last rounds ran by good code.
+  bool is_compiled() const { return n_rounds_ > 0; }
 
   // The number of the fastest tile; the default where the tiles could not be timed.
   std::size_t fastest() const;
 
-  // GFLOP/s of a tile on one thread, 0 where the tiles could not be timed.
-  double gflops(std::size_t tile) const { return is_timed() ? tiles_[tile].gflops : 0; }
+  // GFLOP/s of a tile on one thread in its best round, 0 where the tiles could not be timed.
+  double gflops(std::size_t tile) const;
 
  private:
   static constexpr double MOST_MS = 8;  // and the round under way then
-  static constexpr int ENOUGH = 3;
+  static constexpr std::size_t ENOUGH = 3;
 
-  struct Timed {
-    double gflops = 0;  // of the best window
-    int n_good = 0;     // windows by good code
-  };
+  using Round = std::array<double, std::size(TILES)>;
 
-  void time_window(std::size_t tile);
-  int n_good() const;
-  bool is_timed() const { return n_good() >= ENOUGH; }
+  bool is_timed() const { return n_rounds_ == ENOUGH; }
 
-  std::array<Timed, std::size(TILES)> tiles_{};
+  std::array<Round, ENOUGH> rounds_{};
+  std::size_t n_rounds_ = 0;
   double chain_gflops_ = 0;
   double spent_ms_ = 0;
   bool has_coarse_clock_ = false;
