@@ -246,7 +246,6 @@ BLOCKINGS = (
 GUARDED = (
     Blocking(64, 64, 16, 8, 4),
     Blocking(32, 32, 32, 4, 4),
-    *(Blocking(64, 64, 16, 8, 4, parts) for parts in (4, MAX_PARTS)),
     *(Blocking(32, 32, 32, 4, 4, parts) for parts in (4, MAX_PARTS)),
 )
 
