@@ -192,6 +192,7 @@ for (const [query, words] of [
   ["auto=train&config=[1]", 'config: got [1], wanted an object, such as {"n_embd"'],
   ["auto=train&characters=0", "characters: got 0, wanted a whole number from 1 on"],
   ["auto=train&characters=2000000", "characters: got 2000000, wanted at most 1048576"],
+  ["auto=train&sizes=32&sizes=y", "sizes: got 32 and y, wanted one value"],
   ["auto=train&preset=Small", "query: got preset, wanted auto, sections, presets,"],
   ["auto=train,other", `sections: got other, wanted ${SECTION_NAMES}`],
   ["auto=", `sections: got nothing, wanted ${SECTION_NAMES}`],

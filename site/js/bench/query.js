@@ -49,12 +49,10 @@ const CPU_DEFAULTS = {
  * @param {URLSearchParams} query `auto` or `sections`: names with commas, or "all"
  * @returns {Wanted} names of presets, forms, backends and experiments are the engine's
  *   to refuse, where they are used
- * @throws {TabgradError} a key is not known, or a value is none of those that it takes
+ * @throws {TabgradError} a key is not known or there twice, or a value is none of those that it takes
  */
 export function wantedOf(query) {
-  for (const key of query.keys()) {
-    nameOf("query", key, KEYS);
-  }
+  checkKeys(query);
   /** @param {string} key @param {string[]} otherwise */
   const list = (key, otherwise) => query.get(key)?.split(",") ?? otherwise;
   /** @param {string} key @param {number} otherwise */
@@ -69,8 +67,8 @@ export function wantedOf(query) {
     seconds: secondsOf(query.get("seconds") ?? "Infinity"),
     presets: list("presets", DEFAULTS.presets),
     changes: {
-      ...(query.has("tokenizer") ? { tokenizer: query.get("tokenizer") ?? "" } : {}),
       ...(query.has("characters") ? manyCharacters(count("characters", 1)) : {}),
+      ...(query.has("tokenizer") ? { tokenizer: query.get("tokenizer") ?? "" } : {}),
       ...(query.has("config") ? { config: fieldsOf(query.get("config") ?? "") } : {}),
     },
     sizes: sizes(DEFAULTS.sizes),
@@ -87,6 +85,16 @@ export function wantedOf(query) {
       ...(query.has("threads") ? { threads: count("threads", 1) } : {}),
     },
   };
+}
+
+/** @param {URLSearchParams} query */
+function checkKeys(query) {
+  for (const key of query.keys()) {
+    nameOf("query", key, KEYS);
+    if (query.getAll(key).length > 1) {
+      throw fault(key, query.getAll(key).join(" and "), "one value");
+    }
+  }
 }
 
 /**
